@@ -1,0 +1,45 @@
+# Every target makes and reuses .venv by itself and may be run twice.
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format docs bench slow clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+install: $(READY)  ## put Lapwing and all it needs into .venv
+
+demo: $(READY)  ## show what Lapwing does, on built-in data
+	@$(BIN)/lapwing demo
+
+test: $(READY)  ## run the tests
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+check: $(READY)  ## lint, types, layers, generated pages
+	$(BIN)/ruff check --output-format concise .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+
+format: $(READY)  ## put the code into its standard form
+	$(BIN)/ruff check --quiet --output-format concise --fix .
+	$(BIN)/ruff format .
+
+docs: $(READY)  ## write the generated reference pages
+	$(BIN)/python docs/generate.py
+
+bench: $(READY)  ## measure noise and timing, against the peers, into docs/reference/benchmarks.md
+	$(BIN)/python bench/noise.py
+	$(BIN)/python bench/timing.py
+
+clean:  ## remove what the targets made
+	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info

@@ -1,0 +1,33 @@
+"""Lapwing: statistics about people with the Laplace mechanism, exact and with an error bar.
+
+    discrete_laplace             exact integer noise
+    laplace, LaplaceMechanism    the Laplace mechanism on numbers and arrays
+    randomized_response          the local alternative, for bits
+    sensitivity                  how far one person can move an answer: the catalogue
+    size_for, epsilon_for        plan: how many people, or how much ε, for a wanted error
+    Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
+    errors                       what can be refused, as one tree
+
+The rule behind everything: what comes before the noise is an exact integer, what comes after it is public.
+"""
+
+from . import errors, sensitivity
+from .accuracy import epsilon_for, size_for
+from .laplace import DiscreteLaplace, Laplace
+from .mechanism import LaplaceMechanism, laplace, randomized_response
+from .noise import discrete_laplace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DiscreteLaplace",
+    "Laplace",
+    "LaplaceMechanism",
+    "discrete_laplace",
+    "epsilon_for",
+    "errors",
+    "laplace",
+    "randomized_response",
+    "sensitivity",
+    "size_for",
+]

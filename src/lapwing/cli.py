@@ -1,0 +1,324 @@
+"""The command ``lapwing``: the same verbs and words as in Python.
+
+Exit status: 0 done, 2 refused (nothing drawn, nothing spent), 1 failed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from . import __version__, exact
+from . import sensitivity as catalogue
+from .accuracy import Error
+from .errors import LapwingError, RequestError
+from .exact import text
+from .laplace import DiscreteLaplace, Laplace
+from .mechanism import LaplaceMechanism
+from .noise import discrete_laplace
+from .sensitivity import Neighbors
+
+
+class Commands(click.Group):
+    """A group that turns a LapwingError into its message and exit status, in the format asked for."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LapwingError as error:
+            if ctx.meta.get("lapwing.format") == "json":
+                fields = {"error": type(error).__name__, "message": str(error)}
+                click.echo(json.dumps(fields, ensure_ascii=False), err=True)
+            else:
+                click.echo(f"lapwing: {error}", err=True)
+            sys.exit(2 if isinstance(error, RequestError) else 1)
+
+
+def _remember_format(ctx: click.Context, _: click.Parameter, value: str) -> str:
+    ctx.meta["lapwing.format"] = value
+    return value
+
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+format_option: Decorator = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
+    callback=_remember_format, is_eager=True, help="A table for people, or JSON for programs.",
+)  # fmt: skip
+confidence_option: Decorator = click.option(
+    "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bar."
+)
+sensitivity_option: Decorator = click.option(
+    "--sensitivity", metavar="NUMBER", help="How far one person can move the answer (`lapwing sensitivity`)."
+)
+epsilon_option: Decorator = click.option(
+    "--epsilon", metavar="NUMBER", help="Privacy lost: a decimal with at most nine places, 0 < ε ≤ 1000."
+)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="lapwing")
+def main() -> None:
+    """Statistics about people with the Laplace mechanism, exact and with an error bar on every number."""
+
+
+@main.command()
+def demo() -> None:
+    """The average weight of four people: what an exact number gives away, and what noise does."""
+    from .demo import tell
+
+    tell(_console())
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("values", nargs=-1, metavar="[VALUE]...")
+@click.option("--scale", metavar="NUMBER", help="Noise scale, such as 10 or 1/3 (or give sensitivity and ε).")
+@sensitivity_option
+@epsilon_option
+@click.option("--size", type=int, metavar="N", help="Number of draws when no VALUE is given.  [default: 1]")
+@confidence_option
+@format_option
+def noise(
+    values: Sequence[str],
+    scale: str | None,
+    sensitivity: str | None,
+    epsilon: str | None,
+    size: int | None,
+    confidence: str,
+    form: str,
+) -> None:
+    """Draw exact Laplace noise, or add it to VALUEs.
+
+    Whole VALUEs stay whole.  The sensitivity counts for all VALUEs together (L1).  This is the bare mechanism: no
+    ledger is charged, so keep account of ε yourself.
+
+    \b
+    lapwing noise --scale 10 --size 5
+    lapwing noise 412 388 57 --sensitivity 1 --epsilon 1
+    """
+    if values:
+        if scale is not None or size is not None:
+            raise click.UsageError("with VALUEs give --sensitivity and --epsilon, not --scale or --size")
+        _add_noise(values, sensitivity, epsilon, confidence, form)
+        return
+    if scale is None:
+        chosen = LaplaceMechanism(*_both(sensitivity, epsilon)).scale
+    elif sensitivity is None and epsilon is None:
+        chosen = exact.scale(scale)
+    else:
+        raise click.UsageError("give either --scale, or --sensitivity and --epsilon")
+    law = DiscreteLaplace(chosen)
+    margin = law.margin(confidence)
+    drawn = [discrete_laplace(chosen)] if size is None else discrete_laplace(chosen, size).tolist()
+    if form == "json":
+        _print_json(scale=text(chosen), confidence=confidence, margin=margin, noise=drawn)
+        return
+    for each in drawn:
+        click.echo(each)
+    click.echo(f"scale {text(chosen)}: within ±{margin:,} with probability at least {confidence}", err=True)
+
+
+def _add_noise(values: Sequence[str], sensitivity: str | None, epsilon: str | None, confidence: str, form: str) -> None:
+    mechanism = LaplaceMechanism(*_both(sensitivity, epsilon))
+    numbers = [_number(each) for each in values]
+    if len(numbers) == 1:
+        released: list[Any] = [mechanism.release(numbers[0])]
+        low, high = ([end] for end in mechanism.interval(released[0], confidence))
+    else:
+        array = mechanism.release(numbers if all(isinstance(n, int) for n in numbers) else [float(n) for n in numbers])
+        released = array.tolist()
+        low, high = (end.tolist() for end in mechanism.interval(array, confidence))
+    rows = [{"value": v, "low": a, "high": b} for v, a, b in zip(released, low, high, strict=True)]
+    public = _parameters(mechanism)
+    if form == "json":
+        _print_json(**public, confidence=confidence, rows=rows)
+        return
+    _print_table(
+        f"Laplace noise of scale {public['scale']}, ε = {public['epsilon']}",
+        ["released", f"low ({confidence})", "high"],
+        [[_shown(row["value"]), _shown(row["low"]), _shown(row["high"])] for row in rows],
+    )
+    click.echo("No ledger was charged: keep account of ε yourself.", err=True)
+
+
+def _parameters(mechanism: LaplaceMechanism) -> dict[str, str]:
+    return {name: text(getattr(mechanism, name)) for name in ("epsilon", "sensitivity", "scale")}
+
+
+def _number(given: str) -> int | float:
+    try:
+        return int(given)
+    except ValueError:
+        pass
+    try:
+        return float(given)
+    except ValueError:
+        raise click.BadParameter("a VALUE is a number", param_hint="VALUE") from None
+
+
+def _both(sensitivity: str | None, epsilon: str | None) -> tuple[str, str]:
+    if sensitivity is None or epsilon is None:
+        raise click.UsageError("give --sensitivity and --epsilon")
+    return sensitivity, epsilon
+
+
+@main.command()
+@sensitivity_option
+@epsilon_option
+@click.option("--cells", default=1, show_default=True, metavar="D", help="How many answers get independent noise.")
+@confidence_option
+@format_option
+def error(sensitivity: str | None, epsilon: str | None, cells: int, confidence: str, form: str) -> None:
+    """Tell the error of the Laplace mechanism before any data is touched.
+
+    \b
+    lapwing error --sensitivity 2 --epsilon 0.1 --cells 3143
+    """
+    mechanism = LaplaceMechanism(*_both(sensitivity, epsilon))
+    real, whole = mechanism.error, mechanism.integer_noise
+    facts = _error_facts(real, whole, exact.whole(cells, "cells"), confidence)
+    public = _parameters(mechanism)
+    if form == "json":
+        _print_json(**public, confidence=confidence, cells=cells, errors={key: value for key, _, value in facts})
+        return
+    title = f"Noise of scale {public['scale']} = {public['sensitivity']}/{public['epsilon']}"
+    _print_table(title, ["", "", ""], [[label, _shown(value), key] for key, label, value in facts])
+
+
+def _error_facts(real: Error, whole: DiscreteLaplace, cells: int, confidence: str) -> list[tuple[str, str, float]]:
+    """Return (key, label, value) for the lines of ``lapwing error``."""
+    law: Laplace = real.law
+    facts = [
+        ("mean", "mean absolute error", real.mean),
+        ("rms", "root mean square error", real.rms),
+        ("margin", f"{confidence} margin, real values", real.quantile(confidence)),
+        ("integer_margin", f"{confidence} margin, whole values (exact)", whole.margin(confidence)),
+        ("chebyshev_2", "Chebyshev: P(error ≥ 2 standard deviations) ≤", real.chebyshev(2)),
+        ("tail_2", "the same probability, exactly", law.tail(2 * law.std)),
+    ]
+    if cells > 1:
+        facts += [
+            ("total_mean", f"sum of {cells:,} absolute errors, mean", real.total_mean(cells)),
+            ("max_mean", f"largest of {cells:,} absolute errors, mean", real.max_mean(cells)),
+            ("max_mean_bound", "Lemma 1.4's bound on it", real.max_mean_bound(cells)),
+            ("simultaneous_margin", f"{confidence} margin for all at once, real values",
+             law.simultaneous_margin(cells, confidence)),
+            ("simultaneous_integer_margin", f"{confidence} margin for all at once, whole values (exact)",
+             whole.simultaneous_margin(cells, confidence)),
+        ]  # fmt: skip
+    return facts
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("--low", metavar="L", help="Lower bound of the values.  [default: 0]")
+@click.option("--high", metavar="U", help="Upper bound of the values.  [default: 1]")
+@click.option("-n", "rows", type=int, metavar="N", help="Public number of rows (change_one).  [default: 4]")
+@click.option("--neighbors", type=click.Choice(["add_remove", "change_one"]), help="One relation.  [default: both]")
+@format_option
+def sensitivity(
+    name: str | None, low: str | None, high: str | None, rows: int | None, neighbors: Neighbors | None, form: str
+) -> None:
+    """Explain the sensitivity NAME: claim, formula, value and a pair of neighbors that attains it.
+
+    Without NAME, list the catalogue.
+
+    \b
+    lapwing sensitivity mean --low 30 --high 150 -n 4
+    """
+    if name is None:
+        _list_catalogue(form)
+        return
+    entry = catalogue.entry(name)
+    given = {"low": low, "high": high, "n": rows}
+    for key, value in given.items():
+        if value is not None and key not in entry.needs:
+            raise click.UsageError(f"{name} does not depend on {key}")
+    ends = exact.bounds(*(default if value is None else value for value, default in ((low, 0), (high, 1))))
+    n = exact.whole(4 if rows is None else rows, "n")
+    relations: tuple[Neighbors, ...] = ("add_remove", "change_one") if neighbors is None else (neighbors,)
+    found = [_explained(entry, ends, n, relation) for relation in relations]
+    if form == "json":
+        public = {"low": text(ends[0]), "high": text(ends[1]), "n": n}
+        chosen = {key: public[key] for key in entry.needs}
+        fields = {"claim": entry.claim, "name": name, "about": entry.about, **chosen}
+        _print_json(**fields, relations=found, advice=entry.advice)
+        return
+    click.echo(f"{name}: {entry.about} (claim {entry.claim})")
+    for each in found:
+        click.echo(f"\n{each['neighbors']}")
+        click.echo(f"  sensitivity  {each['formula']} = {_rounded(each['sensitivity'])}")
+        click.echo(f"  witness      {each['tables'][0]} gives {_rounded(each['answers'][0])}")
+        click.echo(f"               {each['tables'][1]} gives {_rounded(each['answers'][1])}")
+    click.echo(f"\n{entry.advice}")
+
+
+def _list_catalogue(form: str) -> None:
+    rows = [[e.claim, e.name, e.about, e.add_remove, e.change_one] for e in catalogue.CATALOGUE.values()]
+    heads = ["claim", "name", "about", "add_remove", "change_one"]
+    if form == "json":
+        _print_json(catalogue=[dict(zip(heads, row, strict=True)) for row in rows])
+        return
+    _print_table("Sensitivities (L1); values in [L, U]", heads, rows)
+    click.echo("Explain one: lapwing sensitivity mean --low 30 --high 150 -n 4")
+
+
+def _explained(entry: catalogue.Entry, ends: tuple[Any, Any], n: int, relation: Neighbors) -> dict[str, Any]:
+    given = {"low": ends[0], "high": ends[1], "n": n}
+    value = entry.sensitivity(**{key: given[key] for key in entry.needs}, neighbors=relation)
+    pair = entry.witness(*ends, n, relation == "change_one")
+    answers = [entry.statistic(table, *ends) for table in pair]
+    return {
+        "neighbors": relation,
+        "formula": entry.formula(relation),
+        "sensitivity": text(value),
+        "tables": [_table(table) for table in pair],
+        "answers": [", ".join(text(cell) for cell in answer) for answer in answers],
+    }
+
+
+def _table(table: catalogue.Table) -> str:
+    """Return the rows as text, long runs shortened."""
+    if len(table) > 6:
+        return f"({text(table[0])}, {text(table[1])}, … {len(table)} rows …, {text(table[-1])})"
+    return "(" + ", ".join(text(value) for value in table) + ")" if table else "(no rows)"
+
+
+def _rounded(exactly: str) -> str:
+    """Return exact text while it is short, else its decimal to nine places."""
+    return exactly if len(exactly) <= 16 else f"≈ {float(Fraction(exactly)):.9g}"
+
+
+def _shown(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def _print_json(**fields: Any) -> None:
+    click.echo(json.dumps(fields, ensure_ascii=False))
+
+
+def _print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    click.secho(title, bold=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=any(heads))
+    numeric = [all(_is_numeric(row[i]) for row in rows) for i in range(len(heads))]
+    for head, right in zip(heads, numeric, strict=True):
+        table.add_column(head, justify="right" if right else "left")
+    for row in rows:
+        table.add_row(*row)
+    _console().print(table)
+
+
+def _is_numeric(cell: str) -> bool:
+    return cell != "" and not set(cell) - set("0123456789.,e+-")
+
+
+def _console() -> Console:
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 110)

@@ -1,0 +1,148 @@
+"""What can go wrong, as one tree.
+
+LapwingError
+└── RequestError           the caller can fix it; raised before any noise is drawn
+    ├── InvalidEpsilon     ε is not a decimal with at most nine places in (0, 1000]
+    ├── InvalidSensitivity the sensitivity is not a positive number
+    ├── InvalidScale       the noise scale is not a positive number in range
+    ├── InvalidBounds      low and high are not two numbers with low < high
+    ├── InvalidConfidence  a probability is not strictly between 0 and 1
+    ├── InvalidNumber      another number (rows, cells, a wanted error, a threshold) is out of its range
+    ├── InvalidSize        the number of draws is not a size
+    ├── InvalidValue       the value to protect has no usable type, or is not finite
+    └── NoSensitivity      the catalogue has no entry: refuse, never guess
+
+Every message says what was asked, what is allowed, what happened to data and budget,
+and what to do next.  An error is an output: no message and no field holds a value that
+noise was to protect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Number
+
+NOTHING_DRAWN = "No noise was drawn and nothing was charged."
+
+
+def shown(asked: object) -> str:
+    """Return the text of a public parameter; of anything else only its type."""
+    if isinstance(asked, (str, Number)):
+        text = f'"{asked}"' if isinstance(asked, str) else str(asked)
+        return text if len(text) <= 60 else text[:57] + "..."
+    return f"a {type(asked).__name__}"
+
+
+class LapwingError(Exception):
+    """The root: catch this to catch everything Lapwing raises on purpose."""
+
+
+class RequestError(LapwingError, ValueError):
+    """The request cannot be met as it stands; the caller can fix it."""
+
+    def __init__(self, asked: object, *details: object) -> None:
+        super().__init__(asked, *details)
+
+
+class InvalidEpsilon(RequestError):
+    """InvalidEpsilon(asked)."""
+
+    def __str__(self) -> str:
+        return (
+            f"ε = {shown(self.args[0])} was asked; ε is a decimal with at most nine places, "
+            f"0 < ε ≤ 1000, such as 0.1. {NOTHING_DRAWN} "
+            "Smaller ε protects more: 0.1 to 1 is usual."
+        )
+
+
+class InvalidSensitivity(RequestError):
+    """InvalidSensitivity(asked)."""
+
+    def __str__(self) -> str:
+        return (
+            f"Sensitivity {shown(self.args[0])} was asked; a sensitivity is a positive number from "
+            f"2^-900 to 2^900, such as 1 or 0.12. {NOTHING_DRAWN} "
+            "`lapwing sensitivity` lists the known ones; an answer that nobody can change needs no noise."
+        )
+
+
+class InvalidScale(RequestError):
+    """InvalidScale(asked, array): ``array`` says that the draw was for an array."""
+
+    def __str__(self) -> str:
+        asked, array = self.args
+        most = "2^50 for an array" if array else "2^1000"
+        return (
+            f"Noise scale {shown(asked)} was asked; a scale is a positive number from 2^-1000 to {most}, "
+            f"such as 10, 0.5 or 1/3. {NOTHING_DRAWN} "
+            "The scale of the Laplace mechanism is sensitivity/ε."
+        )
+
+
+class InvalidBounds(RequestError):
+    """InvalidBounds(low, high)."""
+
+    def __str__(self) -> str:
+        low, high = self.args
+        return (
+            f"Bounds {shown(low)} to {shown(high)} were asked; bounds are two finite numbers with low < high. "
+            f"{NOTHING_DRAWN} Take bounds from what the column means, never from the data."
+        )
+
+
+class InvalidConfidence(RequestError):
+    """InvalidConfidence(asked)."""
+
+    def __str__(self) -> str:
+        return (
+            f"Probability {shown(self.args[0])} was asked; it lies strictly between 0 and 1, such as 0.95. "
+            f"{NOTHING_DRAWN}"
+        )
+
+
+class InvalidNumber(RequestError):
+    """InvalidNumber(asked, name, allowed): e.g. name "n", allowed "a whole number from 1 on"."""
+
+    def __str__(self) -> str:
+        asked, name, allowed = self.args
+        return f"{name} = {shown(asked)} was asked; {name} is {allowed}. {NOTHING_DRAWN}"
+
+
+class InvalidSize(RequestError):
+    """InvalidSize(asked)."""
+
+    def __str__(self) -> str:
+        return (
+            f"Size {shown(self.args[0])} was asked; a size is a whole number from 0 on, a tuple of them, "
+            f"or None for a single draw. {NOTHING_DRAWN}"
+        )
+
+
+class InvalidValue(RequestError):
+    """InvalidValue(kind): ``kind`` is a type or "not finite", never the value itself."""
+
+    def __str__(self) -> str:
+        return (
+            f"A value was given that is {self.args[0]}; noise is added to finite integers and floats "
+            "(Python numbers, or NumPy arrays of up to 64 bits, signed). "
+            f"{NOTHING_DRAWN} Decide by a public rule what a missing value counts as, then ask again."
+        )
+
+
+class NoSensitivity(RequestError):
+    """NoSensitivity(asked, known): the catalogue has no such entry."""
+
+    def __str__(self) -> str:
+        asked, known = self.args
+        return (
+            f"The catalogue of sensitivities has no {shown(asked)} (it has {', '.join(known)})."
+            f"{suggestion(asked, known)} {NOTHING_DRAWN} "
+            "Prove a bound of your own and give it to the mechanism: any upper bound is safe."
+        )
+
+
+def suggestion(asked: object, known: Iterable[str]) -> str:
+    """Return ' Did you mean "…"?' when one of ``known`` is close to what was asked."""
+    close = get_close_matches(str(asked), list(known), n=1)
+    return f' Did you mean "{close[0]}"?' if close else ""

@@ -1,0 +1,170 @@
+"""Numbers from users, read once, at the door, exactly.
+
+A float means its shortest decimal text: 0.1 is 1/10.  ε has at most nine decimal places, so
+that budgets are sums of integers (nano-ε).  What is not a number in range is refused here,
+and every later function may rely on it.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+
+from .errors import (
+    InvalidBounds,
+    InvalidConfidence,
+    InvalidEpsilon,
+    InvalidNumber,
+    InvalidScale,
+    InvalidSensitivity,
+)
+
+Number = int | float | str | Fraction | Decimal
+"""What users may write for a number: 10, 0.5, "0.5", "1/3", Fraction(1, 3), Decimal("0.5")."""
+
+NANO = 10**9
+MAX_EPSILON = 1000
+
+_TEXT = re.compile(r"[+-]?(\d{1,400}/\d{1,400}|(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,3})?)", re.ASCII)
+
+
+def rational(asked: object) -> Fraction:
+    """Return the number exactly as written; raise ValueError when it is none."""
+    if type(asked) is Fraction:
+        return asked
+    if isinstance(asked, bool):
+        raise ValueError("a truth value is not a number")
+    if isinstance(asked, Integral):
+        return Fraction(int(asked))
+    if isinstance(asked, Rational):
+        return Fraction(int(asked.numerator), int(asked.denominator))
+    if isinstance(asked, (Real, Decimal, str)):
+        text = str(asked).strip()
+        if _TEXT.fullmatch(text) and not re.search(r"/0+$", text):
+            return Fraction(text)
+    raise ValueError("not a finite number")
+
+
+def epsilon(asked: object) -> Fraction:
+    """Return ε as a multiple of 1/10⁹ with 0 < ε ≤ 1000."""
+    try:
+        value = rational(asked)
+    except ValueError:
+        raise InvalidEpsilon(asked) from None
+    if not 0 < value <= MAX_EPSILON or NANO % value.denominator:
+        raise InvalidEpsilon(asked)
+    return value
+
+
+def sensitivity(asked: object) -> Fraction:
+    """Return a sensitivity Δ with 2^-900 ≤ Δ ≤ 2^900."""
+    try:
+        value = rational(asked)
+    except ValueError:
+        raise InvalidSensitivity(asked) from None
+    top, bottom = value.numerator, value.denominator
+    if not (bottom <= top << 900 and top <= bottom << 900):
+        raise InvalidSensitivity(asked)
+    return value
+
+
+def scale(asked: object, *, array: bool = False) -> Fraction:
+    """Return a noise scale s with 2^-1000 ≤ s ≤ 2^1000, or ≤ 2^50 for draws that must fit int64."""
+    try:
+        value = rational(asked)
+    except ValueError:
+        raise InvalidScale(asked, array) from None
+    top, bottom = value.numerator, value.denominator
+    if not (bottom <= top << 1000 and top <= bottom << (50 if array else 1000)):
+        raise InvalidScale(asked, array)
+    return value
+
+
+def bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
+    """Return low and high with low < high."""
+    try:
+        ends = rational(low), rational(high)
+    except ValueError:
+        raise InvalidBounds(low, high) from None
+    if not ends[0] < ends[1]:
+        raise InvalidBounds(low, high)
+    return ends
+
+
+def probability(asked: object) -> Fraction:
+    """Return a probability strictly between 0 and 1."""
+    try:
+        value = rational(asked)
+    except ValueError:
+        raise InvalidConfidence(asked) from None
+    if not 0 < value < 1:
+        raise InvalidConfidence(asked)
+    return value
+
+
+def whole(asked: object, name: str, least: int = 1) -> int:
+    """Return a whole number from ``least`` on."""
+    allowed = f"a whole number from {least} on"
+    try:
+        value = rational(asked)
+    except ValueError:
+        raise InvalidNumber(asked, name, allowed) from None
+    if value.denominator != 1 or value < least:
+        raise InvalidNumber(asked, name, allowed)
+    return int(value)
+
+
+def positive(asked: object, name: str) -> Fraction:
+    """Return a positive number."""
+    try:
+        value = rational(asked)
+    except ValueError:
+        raise InvalidNumber(asked, name, "a positive number") from None
+    if value <= 0:
+        raise InvalidNumber(asked, name, "a positive number")
+    return value
+
+
+def nonnegative(asked: object, name: str) -> Fraction:
+    """Return a number from 0 on."""
+    try:
+        value = rational(asked)
+    except ValueError:
+        raise InvalidNumber(asked, name, "a number from 0 on") from None
+    if value < 0:
+        raise InvalidNumber(asked, name, "a number from 0 on")
+    return value
+
+
+def text(value: Fraction) -> str:
+    """Return the shortest exact text: a decimal when the number has one, else p/q."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1 or value.denominator > 10**18:
+        return str(value)
+    wide = arithmetic(400)
+    digits = wide.normalize(wide.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    return f"{digits:f}"
+
+
+def arithmetic(digits: int) -> Context:
+    """Return decimal arithmetic in which +, ×, ÷, exp and ln are correctly rounded to ``digits`` places.
+
+    Use its methods only.  The operators of ``Decimal``, the unary minus too, round in the caller's own context,
+    which may have any precision and any traps.
+    """
+    return Context(prec=digits, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+
+
+def unit(context: Context, times: int) -> Decimal:
+    """Return ``times`` units of rounding of the context, 10^(1 - digits) each."""
+    return Decimal((0, (1,), 1 - context.prec)) if times == 1 else context.multiply(unit(context, 1), Decimal(times))
+
+
+def as_decimal(value: Fraction, context: Context) -> Decimal:
+    """Return the nearest decimal of the context's precision."""
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -1,0 +1,364 @@
+"""Integer Laplace noise, drawn exactly, at the speed of one logarithm.
+
+Claim N1 (law).  For every rational scale s > 0, ``discrete_laplace(s)`` returns the integer x with
+probability exactly tanh(a/2)·e^(-a|x|), a = 1/s: for U uniform on (0, 1) and an independent fair sign,
+    |X| = floor(s·(c - ln U)),   c = ln(2/(1 + e^(-a))),
+has P(|X| ≥ k) = P(U ≤ e^(c - ak)) = 2·e^(-ak)/(1 + e^(-a)), which is claim A1.
+
+Claim N2 (decision).  The fast path returns that floor for *every* U that begins with the bits it has seen,
+or hands the draw to the slow path.  With w the word read as a signed integer, v = |w|·κ and κ = 2^-63·e^(-c)
+in float64, y = -s·ln v differs from s·(c - ln U) by at most
+    s·(2^-50 + 1/(|w| - 1)) + y·2^-49,
+if the platform's ``log`` errs by at most 4 units in the last place (tests/claims/test_noise.py asks it).
+
+Claim N3 (split).  From s = 2^30 on, |X| = q·H + R with a power of two q, 2^19 ≤ s/q < 2^20, is drawn in two
+parts: H = floor(s/q·(c - ln U)) as above, and R, uniform on 0 … q-1 and kept with probability e^(-aR), once
+more halved where H = R = 0.  The law is that of N1, and the fast path decides as often as at scale 2^20.
+
+Claim N4 (coin).  ``coins`` returns True with probability exactly e^(-γ) for each rational γ ≥ 0.
+
+Claim N5 (uniform).  ``uniform(n)`` returns each of 0 … n-1 with probability exactly 1/n.
+
+Only the seen bits of U exist so far: the slow path draws more of them as needed and decides in decimal
+arithmetic of growing precision.  Proofs: docs/explanation/noise.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from operator import index
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import exact
+from .entropy import SYSTEM, Entropy, Stream
+from .errors import InvalidNumber, InvalidSize
+from .exact import Number
+from .laplace import floor_between, starting_digits
+
+BLOCK = 1 << 17
+"""Draws per block: short enough for the cache, long enough that threads seldom wait for the interpreter."""
+
+_SAFE_WORD = 1 << 44
+"""From this |w| on, the unseen bits of U matter less than the block's common error bound."""
+
+_SPLIT = 1 << 30
+"""The scale from which on |X| is drawn in two parts (claim N3)."""
+
+_ONES = (1 << 16) - 1
+"""Sixteen ones: the only beginning of U with which a low part can be refused."""
+
+_CERTAIN = Fraction(10**100)
+"""An exponent with which a coin is tails in float64 and at every precision."""
+
+Shape = int | tuple[int, ...]
+
+
+@overload
+def discrete_laplace(scale: Number, size: None = None, *, entropy: Entropy = SYSTEM) -> int: ...
+@overload
+def discrete_laplace(
+    scale: Number, size: Shape, *, threads: int = 1, entropy: Entropy = SYSTEM
+) -> NDArray[np.int64]: ...
+def discrete_laplace(
+    scale: Number, size: Shape | None = None, *, threads: int = 1, entropy: Entropy = SYSTEM
+) -> int | NDArray[np.int64]:
+    """Draw integer Laplace noise exactly (claim N1).
+
+    Args:
+        scale: any positive rational; for arrays at most 2^50, so that int64 holds every draw
+            (a larger one has probability below e^-8000 and raises OverflowError).
+        size: None for one Python int, else the shape of the array.
+        threads: how many threads share the work of an array.
+        entropy: leave it alone, except in tests.
+    """
+    law = _law_of(exact.scale(scale, array=size is not None))
+    if size is None:
+        return _draw_one(law, entropy)
+    threads = exact.whole(threads, "threads")
+    out = np.empty(_shape(size), dtype=np.int64)
+    flat = out.reshape(-1)
+    threads = min(threads, -(-flat.size // BLOCK))
+    if threads <= 1:
+        _draw_into(flat, law, entropy)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(_draw_into, part, law, entropy) for part in np.array_split(flat, threads)]:
+                done.result()
+    return out
+
+
+@dataclass(frozen=True)
+class _Law:
+    """The constants of one scale s; the fast path works at scale s/q."""
+
+    scale: Fraction
+    shift: int  # q = 2^shift; 0 below the scale where draws are split
+    size: float  # s/q
+    factor: float  # κ = 2^-63·(1 + e^(-a))/2
+    slack: float  # N2's bound for every |w| ≥ 2^44: (2^-50 + 2^-43 + 14·2^-49)·s/q < 2^-42·s/q
+    deepest: float  # y at |w| = 2^44
+
+
+def _law_of(scale: Fraction) -> _Law:
+    return _law(scale.numerator, scale.denominator)
+
+
+@lru_cache(maxsize=256)
+def _law(numerator: int, denominator: int) -> _Law:
+    scale = Fraction(numerator, denominator)
+    context = exact.arithmetic(40)
+    decay = context.exp(exact.as_decimal(-1 / scale, context))
+    factor = math.ldexp(float(context.add(Decimal(1), decay)), -64)
+    shift = int(scale).bit_length() - 20 if scale >= _SPLIT else 0
+    size = float(scale / (1 << shift))
+    return _Law(scale, shift, size, factor, math.ldexp(size, -42), -size * math.log(_SAFE_WORD * factor))
+
+
+def _draw_one(law: _Law, entropy: Entropy) -> int:
+    word = entropy.bits(64)
+    bits, negative = word >> 1, word & 1
+    size = _decide_fast(bits, law)
+    if size is None:
+        size = _decide_slowly(bits, law, entropy)
+    if law.shift:
+        size = (size << law.shift) + _low_part(size, law, entropy)
+    return -size if negative else size
+
+
+def _decide_fast(bits: int, law: _Law) -> int | None:
+    """Return |X| (or H, if split) if the first 63 bits of U decide it (claim N2)."""
+    if bits < 2:
+        return None
+    y = -law.size * math.log(bits * law.factor)
+    slack = _slack(law.size, y, 1 / (bits - 1))
+    size = math.floor(y + slack)
+    return size if size == math.floor(y - slack) else None
+
+
+@overload
+def _slack(size: float, y: float, gap: float) -> float: ...
+@overload
+def _slack(size: float, y: NDArray[np.float64], gap: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def _slack(
+    size: float, y: float | NDArray[np.float64], gap: float | NDArray[np.float64]
+) -> float | NDArray[np.float64]:
+    """Return the error bound of claim N2; ``gap`` is 1/(|w| - 1), for the bits of U that are not drawn yet."""
+    return size * (2.0**-50 + gap) + y * 2.0**-49
+
+
+def _decide_slowly(bits: int, law: _Law, entropy: Entropy) -> int:
+    """Return |X| (or H, if split) for a U whose first 63 bits are given, drawing more of its bits."""
+    known, digits = 63, starting_digits(law.scale)
+    while True:
+        bits, known, digits = bits << 64 | entropy.bits(64), known + 64, digits + 20
+        if bits:  # else U may still be as small as it likes
+            context = exact.arithmetic(digits)
+            size = floor_between(law.scale, *_depth(bits, known, context), context, 1 << law.shift)
+            if size is not None:
+                return size
+
+
+def _depth(bits: int, known: int, context: Context) -> tuple[Decimal, Decimal]:
+    """Return bounds of -ln U for every U that begins with these bits: ln(1 + 1/bits) apart at most."""
+    low = context.minus(context.ln(context.divide(Decimal(bits + 1), Decimal(1 << known))))
+    return low, context.add(low, context.divide(Decimal(1), Decimal(bits)))
+
+
+def _low_part(high: int, law: _Law, entropy: Entropy) -> int:
+    """Return R of claim N3."""
+    while True:
+        low, first = uniform(1 << law.shift, entropy=entropy), entropy.bits(16)
+        kept = first != _ONES or _happens(first, 16, low / law.scale, entropy)
+        if kept and (high or low or uniform(2, entropy=entropy)):
+            return low
+
+
+def _draw_into(out: NDArray[np.int64], law: _Law, entropy: Entropy) -> None:
+    """Overwrite a flat array with noise, block by block."""
+    stream = entropy.stream()
+    block = max(min(BLOCK, out.size), 1)
+    words, y, size = np.empty(block, np.int64), np.empty(block), np.empty(block)
+    with np.errstate(divide="ignore", invalid="ignore"):  # the word 0 gives ln 0: caught as undecided
+        for start in range(0, out.size, block):
+            part = out[start : start + block]
+            scratch = words[: part.size], y[: part.size], size[: part.size]
+            _draw_sizes(stream, law, entropy, *scratch)
+            if law.shift:
+                _add_low_parts(stream, law, entropy, *scratch, part)
+            else:
+                np.copysign(scratch[2], scratch[0].view(np.float64), out=part, casting="unsafe")
+
+
+def _draw_sizes(
+    stream: Stream,
+    law: _Law,
+    entropy: Entropy,
+    words: NDArray[np.int64],
+    y: NDArray[np.float64],
+    size: NDArray[np.float64],
+) -> None:
+    """Fill ``words`` from the stream and ``size`` with |X| (or H); ``y`` is scratch.
+
+    A word's top bit is the sign.  For a negative word the 63 bits are those of -w - 1, hence |w| is the
+    integer just above them, and U·2^63 lies within 1 of |w| for both signs.
+    """
+    stream.fill(words)
+    np.multiply(words, law.factor, out=y)
+    np.abs(y, out=y)
+    np.log(y, out=y)
+    np.multiply(y, -law.size, out=y)
+    np.floor(y, out=size)
+    deepest = y.max()
+    np.subtract(y, size, out=y)  # exact: what is left of y above its floor
+    if not (deepest <= law.deepest and y.min() >= law.slack and y.max() <= 1 - law.slack):  # or a NaN
+        _decide_again(law, entropy, words, y, size)
+
+
+def _decide_again(
+    law: _Law, entropy: Entropy, words: NDArray[np.int64], above: NDArray[np.float64], size: NDArray[np.float64]
+) -> None:
+    """Decide, each with its own error bound, the draws that the common bound left open."""
+    y = size + above
+    sure = (above >= law.slack) & (above <= 1 - law.slack) & (y <= law.deepest)
+    where = np.flatnonzero(~sure)
+    word, y = words[where], y[where]
+    slack = _slack(law.size, y, 1 / np.maximum(np.abs(word.astype(np.float64)) - 1, 0))
+    low, high = np.floor(y - slack), np.floor(y + slack)
+    size[where] = high
+    for i in np.flatnonzero(~(low == high)):
+        size[where[i]] = _decide_slowly(_bits(word[i]), law, entropy)
+
+
+def _bits(word: np.int64) -> int:
+    """Return the 63 bits below the sign of a word."""
+    return int(word) if word >= 0 else ~int(word)
+
+
+def _add_low_parts(
+    stream: Stream,
+    law: _Law,
+    entropy: Entropy,
+    words: NDArray[np.int64],
+    y: NDArray[np.float64],
+    size: NDArray[np.float64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write ±(q·H + R) to ``out``: the low bits of a second word are R, its top 16 bits begin the coin's U.
+
+    A U that does not begin with 16 ones is below 1 - 2^-16 < e^(-aR), since aR < 2^-19: R is kept.
+    """
+    second = y.view(np.int64)
+    stream.fill(second)
+    np.copyto(out, size, casting="unsafe")
+    np.left_shift(out, law.shift, out=out)
+    out |= second & ((1 << law.shift) - 1)
+    second >>= 48
+    for i in np.flatnonzero((second == -1) | (out == 0)):
+        high, low = divmod(int(out[i]), 1 << law.shift)
+        kept = second[i] != -1 or _happens(_ONES, 16, low / law.scale, entropy)
+        if not kept or not (high or low or uniform(2, entropy=entropy)):
+            out[i] = (high << law.shift) + _low_part(high, law, entropy)
+    words >>= 63  # -1 where the sign is minus, else 0
+    out ^= words
+    out -= words
+
+
+def coins(
+    exponents: Sequence[Number] | NDArray[np.int64], unit: Number = 1, *, entropy: Entropy = SYSTEM
+) -> NDArray[np.bool_]:
+    """Flip one coin for each exponent: True with probability exactly e^(-exponent·unit) (claim N4).
+
+    Args:
+        exponents: an array of integers, or a sequence of any rationals, none below 0.
+        unit: what the exponents count, a positive rational.
+        entropy: leave it alone, except in tests.
+    """
+    step = exact.positive(unit, "unit")
+    if isinstance(exponents, np.ndarray) and exponents.dtype.kind == "i":
+        given: Sequence[Fraction] | NDArray[np.int64] = exponents
+        gamma = exponents * float(min(step, _CERTAIN))
+        if np.any(exponents < 0):
+            raise InvalidNumber("a negative number", "exponent", "a number from 0 on")
+    else:
+        given = [exact.nonnegative(each, "exponent") for each in exponents]
+        gamma = np.array([float(min(each * step, _CERTAIN)) for each in given])
+    words = np.empty(len(given), np.int64)
+    entropy.stream().fill(words)
+    with np.errstate(divide="ignore"):  # the word 0 gives ln 0, and an infinite error bound
+        seen = np.abs(words.astype(np.float64))
+        depth = -np.log(np.ldexp(seen, -63))
+        slack = _slack(1, np.abs(depth) + gamma, 1 / np.maximum(seen - 1, 0))
+        heads: NDArray[np.bool_] = depth > gamma
+        for i in np.flatnonzero(~(np.abs(depth - gamma) > slack)):
+            heads[i] = _happens(_bits(words[i]), 63, exact.rational(given[int(i)]) * step, entropy)
+    return heads
+
+
+def _happens(bits: int, known: int, gamma: Fraction, entropy: Entropy) -> bool:
+    """Return whether U < e^(-γ) for a U whose first ``known`` bits are given, drawing more of its bits."""
+    if gamma == 0:
+        return True
+    digits = starting_digits(gamma)
+    while True:
+        bits, known, digits = bits << 64 | entropy.bits(64), known + 64, digits + 20
+        if not bits:
+            continue
+        context = exact.arithmetic(digits)
+        low, high = _depth(bits, known, context)
+        exponent = exact.as_decimal(gamma, context)
+        slack = context.multiply(exact.unit(context, 8), context.add(Decimal(1), exponent))
+        if low > context.add(exponent, slack):
+            return True
+        if high < context.subtract(exponent, slack):
+            return False
+
+
+@overload
+def uniform(below: int, size: None = None, *, entropy: Entropy = SYSTEM) -> int: ...
+@overload
+def uniform(below: int, size: Shape, *, entropy: Entropy = SYSTEM) -> NDArray[np.int64]: ...
+def uniform(below: int, size: Shape | None = None, *, entropy: Entropy = SYSTEM) -> int | NDArray[np.int64]:
+    """Draw whole numbers from 0 to ``below`` - 1, each with the same probability (claim N5).
+
+    Bits beyond the length of ``below`` are cut off and what is still too large is drawn again.
+    """
+    below = exact.whole(below, "below")
+    length = (below - 1).bit_length()
+    if size is None:
+        whole_bytes = -(-length // 8) * 8
+        while (drawn := entropy.bits(whole_bytes) >> (whole_bytes - length)) >= below:
+            pass
+        return drawn
+    if length > 63:
+        raise InvalidNumber(below, "below", "at most 2^63 for an array")
+    out = np.empty(_shape(size), dtype=np.int64)
+    flat, stream = out.reshape(-1), entropy.stream()
+    where = np.arange(flat.size)
+    while where.size:
+        words = np.empty(where.size, np.int64)
+        stream.fill(words)
+        words &= (1 << length) - 1
+        flat[where] = words
+        where = where[words >= below]
+    return out
+
+
+def _shape(size: object) -> tuple[int, ...]:
+    """Return a shape from a size, a whole number or a tuple of them."""
+    sides = size if isinstance(size, tuple) else (size,)
+    try:
+        shape = tuple(index(side) for side in sides if not isinstance(side, bool))
+    except TypeError:
+        raise InvalidSize(size) from None
+    if len(shape) != len(sides) or any(side < 0 for side in shape):
+        raise InvalidSize(size)
+    return shape

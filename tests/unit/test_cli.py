@@ -1,0 +1,126 @@
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from lapwing import cli
+
+
+def run(*words: str, status: int = 0):
+    result = CliRunner().invoke(cli.main, list(words))
+    assert result.exit_code == status, result.output
+    return result
+
+
+def test_every_command_has_help_with_an_example_or_a_title():
+    for name in cli.main.commands:
+        assert run(name, "--help").stdout.startswith(f"Usage: main {name}")
+    assert set(cli.main.commands) == {"demo", "error", "noise", "sensitivity"}
+
+
+def test_noise_draws_integers():
+    lines = run("noise", "--scale", "10", "--size", "5").stdout.split()
+    assert len(lines) == 5
+    assert all(re.fullmatch(r"-?\d+", line) for line in lines)
+
+
+def test_noise_as_json():
+    told = json.loads(run("noise", "--scale", "1/3", "--size", "4", "--format", "json").stdout)
+    assert told["scale"] == "1/3"
+    assert (told["margin"], len(told["noise"])) == (1, 4)
+    told = json.loads(run("noise", "--sensitivity", "1", "--epsilon", "1", "--format", "json").stdout)
+    assert len(told["noise"]) == 1
+
+
+def test_noise_on_values_keeps_whole_numbers_whole():
+    words = ("--sensitivity", "1", "--epsilon", "1", "--format", "json")
+    told = json.loads(run("noise", "412", "-388", "57", *words).stdout)
+    assert told["scale"] == "1"
+    assert len(told["rows"]) == 3
+    for row in told["rows"]:
+        assert row["high"] - row["value"] == row["value"] - row["low"] == 3
+    told = json.loads(run("noise", "1.5", "2", *words).stdout)
+    assert all(isinstance(row["value"], float) for row in told["rows"])
+
+
+def test_noise_prints_a_table_and_never_the_value():
+    result = run("noise", "123456789", "--sensitivity", "1", "--epsilon", "0.00001")
+    assert "released" in result.stdout
+    assert "123456789" not in result.output.replace(",", "")
+    assert "No ledger was charged" in result.stderr
+
+
+def test_error_tells_lemma_1_4():
+    words = ("--sensitivity", "2", "--epsilon", "0.1", "--cells", "3143", "--format", "json")
+    told = json.loads(run("error", *words).stdout)
+    assert told["errors"]["mean"] == 20
+    assert told["errors"]["max_mean_bound"] == pytest.approx(181.06, abs=0.01)
+    assert told["errors"]["max_mean"] == pytest.approx(172.61, abs=0.01)
+    assert told["errors"]["simultaneous_integer_margin"] == 220
+    text = run("error", "--sensitivity", "1", "--epsilon", "1").stdout
+    assert "Noise of scale 1 = 1/1" in text
+    assert "largest" not in text
+
+
+def test_sensitivity_explains_an_entry():
+    told = json.loads(run("sensitivity", "mean", "--low", "30", "--high", "150", "-n", "4", "--format", "json").stdout)
+    assert told["claim"] == "S4"
+    assert [r["sensitivity"] for r in told["relations"]] == ["60", "30"]
+    assert told["relations"][1]["answers"] == ["30", "60"]
+    text = run("sensitivity", "std", "-n", "1000", "--neighbors", "change_one").stdout
+    assert "≈ 0.0316069613" in text
+    assert "1000 rows" in text
+
+
+def test_sensitivity_lists_the_catalogue():
+    assert len(json.loads(run("sensitivity", "--format", "json").stdout)["catalogue"]) == 10
+    assert "median" in run("sensitivity").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["noise", "--scale", "0"], "Noise scale"),
+        (["noise", "--scale", "10", "--size", "-1"], "Size -1"),
+        (["noise"], "--sensitivity and --epsilon"),
+        (["noise", "--scale", "1", "--epsilon", "1"], "either --scale"),
+        (["noise", "5", "--scale", "1"], "with VALUEs"),
+        (["noise", "nan", "--sensitivity", "1", "--epsilon", "1"], "not finite"),
+        (["noise", "abc", "--sensitivity", "1", "--epsilon", "1"], "VALUE"),
+        (["noise", "5", "--sensitivity", "1", "--epsilon", "0"], "0 < ε ≤ 1000"),
+        (["error", "--sensitivity", "1"], "--sensitivity and --epsilon"),
+        (["error", "--sensitivity", "1", "--epsilon", "1", "--cells", "0"], "cells = 0"),
+        (["error", "--sensitivity", "1", "--epsilon", "1", "--confidence", "95"], "Probability"),
+        (["sensitivity", "meen"], 'Did you mean "mean"'),
+        (["sensitivity", "mean", "--low", "3", "--high", "2"], "Bounds"),
+        (["sensitivity", "count", "--low", "3"], "does not depend on low"),
+        (["sensitivity", "mean", "-n", "0"], "n = 0"),
+        (["nosuch"], "No such command"),
+    ],
+)
+def test_what_is_refused_has_status_2_and_a_reason(words, reason):
+    result = run(*words, status=2)
+    assert reason in result.stderr
+    assert result.stdout == ""
+
+
+def test_errors_as_json_have_one_shape():
+    for words in (["noise", "--scale", "0"], ["error", "--sensitivity", "0", "--epsilon", "1"], ["sensitivity", "x"]):
+        told = json.loads(run(*words, "--format", "json", status=2).stderr)
+        assert set(told) == {"error", "message"}
+
+
+def test_the_demo_tells_the_story():
+    text = run("demo").stdout
+    assert "4 × 60 - 160 = 80" in text
+    assert "Noise of scale 30/0.1 = 300" in text
+    assert "Noise of scale 0.12/0.1 = 1.2" in text
+    assert text.count("95 % error bar") == 2
+
+
+def test_python_dash_m_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "lapwing", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("lapwing, version ")

@@ -1,0 +1,87 @@
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+from lapwing import errors
+
+EXAMPLES = [
+    (
+        errors.InvalidEpsilon("abc"),
+        'ε = "abc" was asked; ε is a decimal with at most nine places, 0 < ε ≤ 1000, such as 0.1. No noise was drawn '
+        "and nothing was charged. Smaller ε protects more: 0.1 to 1 is usual.",
+    ),
+    (
+        errors.InvalidSensitivity(0),
+        "Sensitivity 0 was asked; a sensitivity is a positive number from 2^-900 to 2^900, such as 1 or 0.12. No noise "
+        "was drawn and nothing was charged. `lapwing sensitivity` lists the known ones; an answer that nobody can "
+        "change needs no noise.",
+    ),
+    (
+        errors.InvalidScale(-1, False),
+        "Noise scale -1 was asked; a scale is a positive number from 2^-1000 to 2^1000, such as 10, 0.5 or 1/3. No "
+        "noise was drawn and nothing was charged. The scale of the Laplace mechanism is sensitivity/ε.",
+    ),
+    (
+        errors.InvalidScale(2**51, True),
+        "Noise scale 2251799813685248 was asked; a scale is a positive number from 2^-1000 to 2^50 for an array, such "
+        "as 10, 0.5 or 1/3. No noise was drawn and nothing was charged. The scale of the Laplace mechanism is "
+        "sensitivity/ε.",
+    ),
+    (
+        errors.InvalidBounds(2, 1),
+        "Bounds 2 to 1 were asked; bounds are two finite numbers with low < high. No noise was drawn and nothing was "
+        "charged. Take bounds from what the column means, never from the data.",
+    ),
+    (
+        errors.InvalidConfidence(95),
+        "Probability 95 was asked; it lies strictly between 0 and 1, such as 0.95. No noise was drawn and nothing was "
+        "charged.",
+    ),
+    (
+        errors.InvalidNumber(0, "n", "a whole number from 1 on"),
+        "n = 0 was asked; n is a whole number from 1 on. No noise was drawn and nothing was charged.",
+    ),
+    (
+        errors.InvalidSize(-1),
+        "Size -1 was asked; a size is a whole number from 0 on, a tuple of them, or None for a single draw. No noise "
+        "was drawn and nothing was charged.",
+    ),
+    (
+        errors.InvalidValue("not finite"),
+        "A value was given that is not finite; noise is added to finite integers and floats (Python numbers, or NumPy "
+        "arrays of up to 64 bits, signed). No noise was drawn and nothing was charged. Decide by a public rule what a "
+        "missing value counts as, then ask again.",
+    ),
+    (
+        errors.NoSensitivity("meen", ("count", "mean")),
+        'The catalogue of sensitivities has no "meen" (it has count, mean). Did you mean "mean"? No noise was drawn '
+        "and nothing was charged. Prove a bound of your own and give it to the mechanism: any upper bound is safe.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "message"), EXAMPLES, ids=lambda e: type(e).__name__)
+def test_each_message_by_its_full_text(error, message):
+    assert str(error) == message
+
+
+@pytest.mark.parametrize("error", [e for e, _ in EXAMPLES], ids=lambda e: type(e).__name__)
+def test_an_error_survives_pickling_with_its_message(error):
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_the_tree_in_the_docstring_is_the_tree():
+    names = {n for n, c in vars(errors).items() if inspect.isclass(c) and issubclass(c, errors.LapwingError)}
+    drawn = {word for word in errors.__doc__.split() if word in names}
+    assert drawn == names
+    assert {type(e).__name__ for e, _ in EXAMPLES} == names - {"LapwingError", "RequestError"}
+    assert issubclass(errors.RequestError, ValueError)
+
+
+def test_T24_an_array_given_by_mistake_is_not_printed():
+    secret = np.array([123456.5])
+    assert "123456" not in str(errors.InvalidEpsilon(secret))
+    assert "123456" not in str(errors.InvalidScale([123456.5], False))
+    assert len(str(errors.InvalidEpsilon("9" * 10_000))) < 300

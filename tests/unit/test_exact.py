@@ -1,0 +1,91 @@
+from decimal import Decimal
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+from lapwing import errors, exact
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (0.1, F(1, 10)),
+        ("0.1", F(1, 10)),
+        (np.float64(0.1), F(1, 10)),
+        (np.float32(0.1), F(1, 10)),
+        (np.int8(7), F(7)),
+        (Decimal("0.1"), F(1, 10)),
+        ("1/3", F(1, 3)),
+        (" 5 ", F(5)),
+        ("1e-3", F(1, 1000)),
+        (1e300, F(10) ** 300),
+        (F(22, 7), F(22, 7)),
+    ],
+)
+def test_a_number_is_read_as_it_is_written(written, meant):
+    assert exact.rational(written) == meant
+
+
+@pytest.mark.parametrize(
+    "written",
+    [True, False, None, "abc", "", "1/0", "nan", "inf", float("nan"), float("-inf"), 1j, [1], "1e99999", "٣", b"1"],
+)
+def test_what_is_no_number_is_refused(written):
+    with pytest.raises(ValueError, match="number"):
+        exact.rational(written)
+
+
+@pytest.mark.parametrize("asked", ["0.000000001", 1000, 0.1, F(1, 8)])
+def test_epsilon_may_have_nine_places(asked):
+    assert exact.epsilon(asked) == exact.rational(asked)
+
+
+def test_T28_ten_times_a_tenth_is_one():
+    assert sum(exact.epsilon(0.1) for _ in range(10)) == 1
+
+
+@pytest.mark.parametrize(
+    "asked", [0, -1, float("nan"), float("inf"), "abc", True, 1e-10, 1001, 1e-300, "1/3", None, "1000.000000001"]
+)
+def test_T17_other_epsilons_are_refused(asked):
+    with pytest.raises(errors.InvalidEpsilon) as caught:
+        exact.epsilon(asked)
+    assert "0 < ε ≤ 1000" in str(caught.value)
+    assert "No noise was drawn and nothing was charged" in str(caught.value)
+
+
+@pytest.mark.parametrize("asked", [0, -1, "nan", float("inf"), True, None, F(1, 2**901), 2**901])
+def test_T16_other_sensitivities_are_refused(asked):
+    with pytest.raises(errors.InvalidSensitivity):
+        exact.sensitivity(asked)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (0, float("inf")), ("a", 1), (None, 1), (True, 2)])
+def test_T16_bounds_that_are_no_range_are_refused(low, high):
+    with pytest.raises(errors.InvalidBounds):
+        exact.bounds(low, high)
+
+
+@pytest.mark.parametrize("asked", [0, 1, -0.1, "x", True, 95])
+def test_probabilities_lie_strictly_between_0_and_1(asked):
+    with pytest.raises(errors.InvalidConfidence):
+        exact.probability(asked)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (F(1, 10), "0.1"),
+        (F(300), "300"),
+        (F(6, 5), "1.2"),
+        (F(1, 3), "1/3"),
+        (F(123456789, 10**9), "0.123456789"),
+        (F(-1, 4), "-0.25"),
+        (F(2) ** 100, str(2**100)),
+        (F(1234567890123456789012345678901234, 10), "123456789012345678901234567890123.4"),
+    ],
+)
+def test_text_is_exact(value, shown):
+    assert exact.text(value) == shown
+    assert F(exact.text(value)) == value

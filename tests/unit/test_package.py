@@ -1,0 +1,89 @@
+"""The package as a newcomer meets it: its names, its import, its documents, its wheel."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import lapwing as lw
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(p for p in ROOT.rglob("*.md") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
+
+
+def test_all_is_what_is_exported():
+    public = {name for name in vars(lw) if not name.startswith("_")}
+    modules = {p.stem for p in (ROOT / "src/lapwing").glob("*.py")}
+    assert set(lw.__all__) == public - (modules - set(lw.__all__))
+    assert sorted(lw.__all__) == lw.__all__
+    assert all(name in lw.__doc__ for name in lw.__all__)
+
+
+def test_importing_is_light_and_brings_no_engine():
+    code = (
+        "import time; start = time.process_time(); import lapwing, sys; "
+        "print(time.process_time() - start, *sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, *modules = done.stdout.split()
+    assert not {"duckdb", "sqlalchemy", "pandas", "polars", "pyarrow", "scipy", "click", "rich"} & set(modules)
+    assert float(seconds) < 3  # the bar of 0.3 s is measured in bench/noise.py; this only finds a blunder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+        if not target.startswith(("http:", "https:", "mailto:")):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_python_in_the_pages_runs(page, tmp_path, monkeypatch):
+    """Each page's python blocks run in order, in one namespace; doctest pages are run by their own tests."""
+    blocks = [b for b in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL) if ">>>" not in b]
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), names)
+
+
+def test_commands_in_the_pages_exist():
+    known = set(__import__("lapwing.cli").cli.main.commands) | {"--version", "--help"}
+    for page in PAGES:
+        for word in re.findall(r"^\$? ?lapwing (\S+)", page.read_text(), re.MULTILINE):
+            assert word in known, (page, word)
+
+
+def test_make_targets_in_the_pages_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        for word in re.findall(r"`make ([a-z]+)", page.read_text()):
+            assert word in targets, (page, word)
+
+
+def test_every_tested_version_is_pinned_without_an_address():
+    pins = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + [d for extra in project["optional-dependencies"].values() for d in extra]
+    named = {pin.split("==")[0].lower().replace("_", "-") for pin in pins}
+    assert {re.split(r"[<>=\[ ]", each)[0].lower() for each in wanted} <= named
+
+
+def test_the_installed_wheel_works_without_development_packages(tmp_path):
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "lapwing/py.typed" in zipfile.ZipFile(wheel).namelist()
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env/bin/python"
+    constraints = ["--constraint", str(ROOT / "constraints.txt")]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *constraints, wheel], check=True, capture_output=True)
+    demo = [tmp_path / "env/bin/lapwing", "demo"]
+    done = subprocess.run(demo, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "95 % error bar" in done.stdout
