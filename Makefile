@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format docs bench slow clean
+.PHONY: help install demo test check format docs bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin

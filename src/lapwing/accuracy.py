@@ -9,8 +9,8 @@ Claim A5 (d errors).  For d independent ones and M = max |Zᵢ|: E Σ|Zᵢ| = d�
 Claim A6 (Chebyshev).  P(|Z| ≥ k·√2·λ) = e^(-k√2) ≤ 1/k².
 
 Claim A7 (size).  The root mean square error of a proportion of n people is √2/(nε) by real Laplace noise under
-change_one and √(e^ε/n)/(e^ε - 1) by randomized response.  ``size_for`` returns the smallest n, and ``epsilon_for`` the smallest ε
-with nine places, for which it is at most the error asked for.
+change_one and √(e^ε/n)/(e^ε - 1) by randomized response.  ``size_for`` returns the smallest n, and ``epsilon_for``
+the smallest ε with nine places, for which it is at most the error asked for.
 
 Claim A8 (randomized response).  Its estimate is unbiased, has the error of A7 whatever the true bits are, and
 lies within √(ln(2/β)/(n·ε·tanh(ε/2))) of the truth with probability at least 1 - β.
@@ -27,7 +27,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from . import exact
-from .errors import InvalidNumber
+from .errors import InvalidParameter
 from .exact import NANO, Number
 from .laplace import Laplace
 
@@ -98,7 +98,10 @@ def _harmonic(d: int) -> float:
 
 
 def size_for(error: Number, epsilon: Number, mechanism: Method = "laplace") -> int:
-    """Return the smallest number of people whose proportion has at most this root mean square error (claim A7)."""
+    """Return the smallest number of people whose proportion has at most this root mean square error (claim A7).
+
+    The number is public: neighbors are those of change_one.
+    """
     target, budget = exact.positive(error, "error"), exact.epsilon(epsilon)
     if _is_laplace(mechanism):
         return _ceil_root(2 / (target * budget) ** 2)
@@ -114,14 +117,17 @@ def size_for(error: Number, epsilon: Number, mechanism: Method = "laplace") -> i
 
 
 def epsilon_for(error: Number, n: int, mechanism: Method = "laplace") -> Fraction:
-    """Return the smallest ε at which a proportion of n people has at most this root mean square error (claim A7)."""
+    """Return the smallest ε at which a proportion of n people has at most this root mean square error (claim A7).
+
+    n is public: neighbors are those of change_one.
+    """
     target, n = exact.positive(error, "error"), exact.whole(n, "n")
     if _is_laplace(mechanism):
         nano = _ceil_root(2 * NANO**2 / (target * n) ** 2)
     else:
         nano = _smallest_nano(n * target**2)
     if nano > exact.MAX_EPSILON * NANO:
-        raise InvalidNumber(error, "error", f"larger, or n: with n = {n} it needs ε above {exact.MAX_EPSILON}")
+        raise InvalidParameter(error, "error", f"larger, or n: with n = {n} it needs ε above {exact.MAX_EPSILON}")
     return Fraction(nano, NANO)
 
 
@@ -138,7 +144,7 @@ def response_margin(epsilon: Fraction, n: int, confidence: Fraction) -> float:
 
 def _is_laplace(mechanism: str) -> bool:
     if mechanism not in ("laplace", "randomized_response"):
-        raise InvalidNumber(mechanism, "mechanism", '"laplace" or "randomized_response"')
+        raise InvalidParameter(mechanism, "mechanism", '"laplace" or "randomized_response"')
     return mechanism == "laplace"
 
 

@@ -6,6 +6,7 @@ Exit status: 0 done, 2 refused (nothing drawn, nothing spent), 1 failed.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -33,13 +34,17 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except LapwingError as error:
+        except (LapwingError, click.UsageError) as error:
+            usage = isinstance(error, click.UsageError)
+            message = error.format_message() if isinstance(error, click.UsageError) else str(error)
             if ctx.meta.get("lapwing.format") == "json":
-                fields = {"error": type(error).__name__, "message": str(error)}
-                click.echo(json.dumps(fields, ensure_ascii=False), err=True)
+                name = "UsageError" if usage else type(error).__name__
+                click.echo(json.dumps({"error": name, "message": message}, ensure_ascii=False), err=True)
+            elif usage:
+                raise
             else:
-                click.echo(f"lapwing: {error}", err=True)
-            sys.exit(2 if isinstance(error, RequestError) else 1)
+                click.echo(f"lapwing: {message}", err=True)
+            sys.exit(2 if usage or isinstance(error, RequestError) else 1)
 
 
 def _remember_format(ctx: click.Context, _: click.Parameter, value: str) -> str:
@@ -97,8 +102,9 @@ def noise(
 ) -> None:
     """Draw exact Laplace noise, or add it to VALUEs.
 
-    Whole VALUEs stay whole.  The sensitivity counts for all VALUEs together (L1).  This is the bare mechanism: no
-    ledger is charged, so keep account of ε yourself.
+    If all VALUEs are whole, so are the answers; write 60.0 for a number that need not be.  The sensitivity counts for
+    all VALUEs together (L1).  This is the bare mechanism: no ledger is charged, so keep account of ε yourself.
+    VALUEs on a command line may be seen by other users of the machine and stay in the shell's history.
 
     \b
     lapwing noise --scale 10 --size 5
@@ -121,14 +127,13 @@ def noise(
     if form == "json":
         _print_json(scale=text(chosen), confidence=confidence, margin=margin, noise=drawn)
         return
-    for each in drawn:
-        click.echo(each)
+    click.echo("\n".join(map(str, drawn)))
     click.echo(f"scale {text(chosen)}: within ±{margin:,} with probability at least {confidence}", err=True)
 
 
 def _add_noise(values: Sequence[str], sensitivity: str | None, epsilon: str | None, confidence: str, form: str) -> None:
-    mechanism = LaplaceMechanism(*_both(sensitivity, epsilon))
     numbers = [_number(each) for each in values]
+    mechanism = LaplaceMechanism(*_both(sensitivity, epsilon))
     if len(numbers) == 1:
         released: list[Any] = [mechanism.release(numbers[0])]
         low, high = ([end] for end in mechanism.interval(released[0], confidence))
@@ -142,9 +147,9 @@ def _add_noise(values: Sequence[str], sensitivity: str | None, epsilon: str | No
         _print_json(**public, confidence=confidence, rows=rows)
         return
     _print_table(
-        f"Laplace noise of scale {public['scale']}, ε = {public['epsilon']}",
-        ["released", f"low ({confidence})", "high"],
-        [[_shown(row["value"]), _shown(row["low"]), _shown(row["high"])] for row in rows],
+        f"Laplace noise of scale {public['scale']}, ε = {public['epsilon']}, error bars of confidence {confidence}",
+        ["released", "low", "high"],
+        [[_shown(row[key], rows[0]["high"] - rows[0]["low"]) for key in ("value", "low", "high")] for row in rows],
     )
     click.echo("No ledger was charged: keep account of ε yourself.", err=True)
 
@@ -161,12 +166,14 @@ def _number(given: str) -> int | float:
     try:
         return float(given)
     except ValueError:
-        raise click.BadParameter("a VALUE is a number", param_hint="VALUE") from None
+        if given.startswith("-"):
+            raise click.NoSuchOption(given) from None
+        raise click.BadParameter("every VALUE is a number", param_hint="VALUE") from None
 
 
 def _both(sensitivity: str | None, epsilon: str | None) -> tuple[str, str]:
     if sensitivity is None or epsilon is None:
-        raise click.UsageError("give --sensitivity and --epsilon")
+        raise click.UsageError("give --sensitivity and --epsilon (or, to `noise` without a VALUE, --scale)")
     return sensitivity, epsilon
 
 
@@ -189,18 +196,18 @@ def error(sensitivity: str | None, epsilon: str | None, cells: int, confidence: 
     if form == "json":
         _print_json(**public, confidence=confidence, cells=cells, errors={key: value for key, _, value in facts})
         return
-    title = f"Noise of scale {public['scale']} = {public['sensitivity']}/{public['epsilon']}"
+    title = f"Noise of scale {public['scale']} (sensitivity {public['sensitivity']}, ε = {public['epsilon']})"
     _print_table(title, ["", "", ""], [[label, _shown(value), key] for key, label, value in facts])
 
 
 def _error_facts(real: Error, whole: DiscreteLaplace, cells: int, confidence: str) -> list[tuple[str, str, float]]:
     """Return (key, label, value) for the lines of ``lapwing error``."""
     law: Laplace = real.law
-    facts = [
+    facts: list[tuple[str, str, float]] = [
         ("mean", "mean absolute error", real.mean),
         ("rms", "root mean square error", real.rms),
         ("margin", f"{confidence} margin, real values", real.quantile(confidence)),
-        ("integer_margin", f"{confidence} margin, whole values (exact)", whole.margin(confidence)),
+        ("integer_margin", f"{confidence} margin, whole values", whole.margin(confidence)),
         ("chebyshev_2", "Chebyshev: P(error ≥ 2 standard deviations) ≤", real.chebyshev(2)),
         ("tail_2", "the same probability, exactly", law.tail(2 * law.std)),
     ]
@@ -208,10 +215,10 @@ def _error_facts(real: Error, whole: DiscreteLaplace, cells: int, confidence: st
         facts += [
             ("total_mean", f"sum of {cells:,} absolute errors, mean", real.total_mean(cells)),
             ("max_mean", f"largest of {cells:,} absolute errors, mean", real.max_mean(cells)),
-            ("max_mean_bound", "Lemma 1.4's bound on it", real.max_mean_bound(cells)),
+            ("max_mean_bound", "the textbook's bound on it, scale·(ln d + 1)", real.max_mean_bound(cells)),
             ("simultaneous_margin", f"{confidence} margin for all at once, real values",
              law.simultaneous_margin(cells, confidence)),
-            ("simultaneous_integer_margin", f"{confidence} margin for all at once, whole values (exact)",
+            ("simultaneous_integer_margin", f"{confidence} margin for all at once, whole values",
              whole.simultaneous_margin(cells, confidence)),
         ]  # fmt: skip
     return facts
@@ -235,6 +242,8 @@ def sensitivity(
     lapwing sensitivity mean --low 30 --high 150 -n 4
     """
     if name is None:
+        if (low, high, rows, neighbors) != (None,) * 4:
+            raise click.UsageError("name the sensitivity that the options are for")
         _list_catalogue(form)
         return
     entry = catalogue.entry(name)
@@ -255,9 +264,11 @@ def sensitivity(
     click.echo(f"{name}: {entry.about} (claim {entry.claim})")
     for each in found:
         click.echo(f"\n{each['neighbors']}")
-        click.echo(f"  sensitivity  {each['formula']} = {_rounded(each['sensitivity'])}")
-        click.echo(f"  witness      {each['tables'][0]} gives {_rounded(each['answers'][0])}")
-        click.echo(f"               {each['tables'][1]} gives {_rounded(each['answers'][1])}")
+        value = _rounded(each["sensitivity"])
+        equals = "" if each["formula"] == value else f" {value}" if value.startswith("≈") else f" = {value}"
+        click.echo(f"  sensitivity  {each['formula']}{equals}")
+        for label, table, answer in zip(("witness", ""), each["tables"], each["answers"], strict=False):
+            click.echo(f"  {label:<12} {table} gives {_rounded(answer)}")
     click.echo(f"\n{entry.advice}")
 
 
@@ -274,7 +285,7 @@ def _list_catalogue(form: str) -> None:
 def _explained(entry: catalogue.Entry, ends: tuple[Any, Any], n: int, relation: Neighbors) -> dict[str, Any]:
     given = {"low": ends[0], "high": ends[1], "n": n}
     value = entry.sensitivity(**{key: given[key] for key in entry.needs}, neighbors=relation)
-    pair = entry.witness(*ends, n, relation == "change_one")
+    pair = entry.witness(*ends, n, relation == "change_one") if n <= _LONGEST_WITNESS else ()
     answers = [entry.statistic(table, *ends) for table in pair]
     return {
         "neighbors": relation,
@@ -283,6 +294,9 @@ def _explained(entry: catalogue.Entry, ends: tuple[Any, Any], n: int, relation: 
         "tables": [_table(table) for table in pair],
         "answers": [", ".join(text(cell) for cell in answer) for answer in answers],
     }
+
+
+_LONGEST_WITNESS = 10_000
 
 
 def _table(table: catalogue.Table) -> str:
@@ -297,8 +311,14 @@ def _rounded(exactly: str) -> str:
     return exactly if len(exactly) <= 16 else f"≈ {float(Fraction(exactly)):.9g}"
 
 
-def _shown(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+def _shown(value: float, width: float | None = None) -> str:
+    """Return a number with thousands marked; a float with the digits that its error bar's width leaves meaning to."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not width:
+        return f"{value:,.6g}"
+    places = max(3 - math.ceil(math.log10(width)), 0)
+    return f"{value:,.{places}f}" if places < 20 else f"{value:,.6g}"
 
 
 def _print_json(**fields: Any) -> None:

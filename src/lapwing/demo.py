@@ -49,7 +49,7 @@ def _publish(console: Console, number: int, people: dict[str, int]) -> None:
     n, truth = len(people), float(_average(people))
     one = sensitivity.mean(LOW, HIGH, n, neighbors="change_one")
     mechanism = LaplaceMechanism(one, EPSILON)
-    released = mechanism.release(truth)
+    released = round(mechanism.release(truth), 2)
     margin = mechanism.error.quantile("0.95")
     others = sum(people.values()) - people["Charles"]
     console.print(f"[bold]{number}. With noise, {n:,} people, ε = {text(EPSILON)}[/bold]")

@@ -7,7 +7,7 @@ LapwingError
     ├── InvalidScale       the noise scale is not a positive number in range
     ├── InvalidBounds      low and high are not two numbers with low < high
     ├── InvalidConfidence  a probability is not strictly between 0 and 1
-    ├── InvalidNumber      another number (rows, cells, a wanted error, a threshold) is out of its range
+    ├── InvalidParameter   another parameter (rows, cells, a wanted error, neighbors) is out of its range
     ├── InvalidSize        the number of draws is not a size
     ├── InvalidValue       the value to protect has no usable type, or is not finite
     └── NoSensitivity      the catalogue has no entry: refuse, never guess
@@ -28,10 +28,12 @@ NOTHING_DRAWN = "No noise was drawn and nothing was charged."
 
 def shown(asked: object) -> str:
     """Return the text of a public parameter; of anything else only its type."""
-    if isinstance(asked, (str, Number)):
+    if isinstance(asked, int) and asked.bit_length() > 1000:
+        return f"a number of {asked.bit_length()} bits"
+    if isinstance(asked, (str, Number)) or (isinstance(asked, tuple) and all(isinstance(i, int) for i in asked)):
         text = f'"{asked}"' if isinstance(asked, str) else str(asked)
         return text if len(text) <= 60 else text[:57] + "..."
-    return f"a {type(asked).__name__}"
+    return "nothing" if asked is None else f"a {type(asked).__name__}"
 
 
 class LapwingError(Exception):
@@ -52,7 +54,7 @@ class InvalidEpsilon(RequestError):
         return (
             f"ε = {shown(self.args[0])} was asked; ε is a decimal with at most nine places, "
             f"0 < ε ≤ 1000, such as 0.1. {NOTHING_DRAWN} "
-            "Smaller ε protects more: 0.1 to 1 is usual."
+            "Smaller ε protects more: 0.1 to 1 is usual. A fraction such as 1/3 must be rounded to nine places first."
         )
 
 
@@ -86,8 +88,8 @@ class InvalidBounds(RequestError):
     def __str__(self) -> str:
         low, high = self.args
         return (
-            f"Bounds {shown(low)} to {shown(high)} were asked; bounds are two finite numbers with low < high. "
-            f"{NOTHING_DRAWN} Take bounds from what the column means, never from the data."
+            f"Bounds {shown(low)} to {shown(high)} were asked; bounds are two numbers with low < high, "
+            f"at most 2^900 in size. {NOTHING_DRAWN} Take bounds from what the column means, never from the data."
         )
 
 
@@ -101,8 +103,8 @@ class InvalidConfidence(RequestError):
         )
 
 
-class InvalidNumber(RequestError):
-    """InvalidNumber(asked, name, allowed): e.g. name "n", allowed "a whole number from 1 on"."""
+class InvalidParameter(RequestError):
+    """InvalidParameter(asked, name, allowed): e.g. name "n", allowed "a whole number from 1 on"."""
 
     def __str__(self) -> str:
         asked, name, allowed = self.args
@@ -114,20 +116,17 @@ class InvalidSize(RequestError):
 
     def __str__(self) -> str:
         return (
-            f"Size {shown(self.args[0])} was asked; a size is a whole number from 0 on, a tuple of them, "
-            f"or None for a single draw. {NOTHING_DRAWN}"
+            f"Size {shown(self.args[0])} was asked; a size is a whole number from 0 on, or a tuple of them, "
+            f"that memory can hold. {NOTHING_DRAWN}"
         )
 
 
 class InvalidValue(RequestError):
-    """InvalidValue(kind): ``kind`` is a type or "not finite", never the value itself."""
+    """InvalidValue(kind, advice): ``kind`` is a type or "not finite", never the value itself."""
 
     def __str__(self) -> str:
-        return (
-            f"A value was given that is {self.args[0]}; noise is added to finite integers and floats "
-            "(Python numbers, or NumPy arrays of up to 64 bits, signed). "
-            f"{NOTHING_DRAWN} Decide by a public rule what a missing value counts as, then ask again."
-        )
+        kind, advice = self.args
+        return f"A value was given that is {kind}. {NOTHING_DRAWN} {advice}"
 
 
 class NoSensitivity(RequestError):

@@ -16,7 +16,7 @@ from .errors import (
     InvalidBounds,
     InvalidConfidence,
     InvalidEpsilon,
-    InvalidNumber,
+    InvalidParameter,
     InvalidScale,
     InvalidSensitivity,
 )
@@ -88,7 +88,7 @@ def bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
         ends = rational(low), rational(high)
     except ValueError:
         raise InvalidBounds(low, high) from None
-    if not ends[0] < ends[1]:
+    if not -(2**900) <= ends[0] < ends[1] <= 2**900:
         raise InvalidBounds(low, high)
     return ends
 
@@ -104,16 +104,26 @@ def probability(asked: object) -> Fraction:
     return value
 
 
-def whole(asked: object, name: str, least: int = 1) -> int:
-    """Return a whole number from ``least`` on."""
-    allowed = f"a whole number from {least} on"
+def whole(asked: object, name: str, most: int = 10**18) -> int:
+    """Return a whole number from 1 to ``most``."""
+    allowed = "a whole number from 1 on"
     try:
         value = rational(asked)
     except ValueError:
-        raise InvalidNumber(asked, name, allowed) from None
-    if value.denominator != 1 or value < least:
-        raise InvalidNumber(asked, name, allowed)
+        raise InvalidParameter(asked, name, allowed) from None
+    if value.denominator != 1 or value < 1:
+        raise InvalidParameter(asked, name, allowed)
+    if value > most:
+        raise InvalidParameter(asked, name, f"{allowed}, to 10^18 at most")
     return int(value)
+
+
+def finite(asked: object, name: str) -> Fraction:
+    """Return any finite number."""
+    try:
+        return rational(asked)
+    except ValueError:
+        raise InvalidParameter(asked, name, "one finite number") from None
 
 
 def positive(asked: object, name: str) -> Fraction:
@@ -121,9 +131,9 @@ def positive(asked: object, name: str) -> Fraction:
     try:
         value = rational(asked)
     except ValueError:
-        raise InvalidNumber(asked, name, "a positive number") from None
+        raise InvalidParameter(asked, name, "a positive number") from None
     if value <= 0:
-        raise InvalidNumber(asked, name, "a positive number")
+        raise InvalidParameter(asked, name, "a positive number")
     return value
 
 
@@ -132,9 +142,9 @@ def nonnegative(asked: object, name: str) -> Fraction:
     try:
         value = rational(asked)
     except ValueError:
-        raise InvalidNumber(asked, name, "a number from 0 on") from None
+        raise InvalidParameter(asked, name, "a number from 0 on") from None
     if value < 0:
-        raise InvalidNumber(asked, name, "a number from 0 on")
+        raise InvalidParameter(asked, name, "a number from 0 on")
     return value
 
 

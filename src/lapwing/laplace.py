@@ -57,18 +57,19 @@ class Laplace:
         """The standard deviation, s·√2."""
         return math.sqrt(2) * float(self.scale)
 
-    def pdf(self, x: float) -> float:
+    def pdf(self, x: Number) -> float:
         """Return the density at x."""
-        return math.exp(-abs(x) / float(self.scale)) / float(2 * self.scale)
+        return _decay(abs(exact.finite(x, "x")) / self.scale) / (2 * float(self.scale))
 
-    def cdf(self, x: float) -> float:
+    def cdf(self, x: Number) -> float:
         """Return P(X ≤ x)."""
-        half = math.exp(-abs(x) / float(self.scale)) / 2
-        return half if x < 0 else 1 - half
+        at = exact.finite(x, "x")
+        half = _decay(abs(at) / self.scale) / 2
+        return half if at < 0 else 1 - half
 
-    def tail(self, t: float) -> float:
-        """Return P(|X| > t) for t ≥ 0: e^(-t/s)."""
-        return math.exp(-max(t, 0.0) / float(self.scale))
+    def tail(self, t: Number) -> float:
+        """Return P(|X| > t): e^(-t/s), and 1 for t < 0."""
+        return _decay(max(exact.finite(t, "t"), Fraction(0)) / self.scale)
 
     def quantile(self, p: Number) -> float:
         """Return the x with P(X ≤ x) = p."""
@@ -118,17 +119,20 @@ class DiscreteLaplace:
         rate = float(1 / self.scale)
         return -math.sqrt(2) * math.exp(-rate / 2) / math.expm1(-rate)
 
-    def pmf(self, x: int) -> float:
-        """Return P(X = x)."""
-        return math.tanh(float(1 / self.scale) / 2) * self._power(abs(x))
+    def pmf(self, x: Number) -> float:
+        """Return P(X = x), which is 0 between the integers."""
+        at = exact.finite(x, "x")
+        return math.tanh(float(1 / self.scale) / 2) * _decay(abs(at) / self.scale) if at.denominator == 1 else 0.0
 
-    def cdf(self, x: int) -> float:
+    def cdf(self, x: Number) -> float:
         """Return P(X ≤ x)."""
-        return self._beyond(-x) if x < 0 else 1 - self._beyond(x + 1)
+        at = math.floor(exact.finite(x, "x"))
+        return self._beyond(-at) if at < 0 else 1 - self._beyond(at + 1)
 
-    def tail(self, t: float) -> float:
+    def tail(self, t: Number) -> float:
         """Return P(|X| > t)."""
-        return 1.0 if t < 0 else 2 * self._beyond(math.floor(t) + 1)
+        at = math.floor(exact.finite(t, "t"))
+        return 1.0 if at < 0 else 2 * self._beyond(at + 1)
 
     def quantile(self, p: Number) -> int:
         """Return the smallest x with P(X ≤ x) ≥ p (claim A3)."""
@@ -158,14 +162,14 @@ class DiscreteLaplace:
 
         return _decide(self.scale, depth, (1 - share) / cells)
 
-    def _power(self, k: int) -> float:
-        """Return e^(-ak)."""
-        exponent = k / self.scale
-        return math.exp(-float(exponent)) if exponent < 800 else 0.0
-
     def _beyond(self, k: int) -> float:
         """Return P(X ≥ k) for k ≥ 1."""
-        return self._power(k) / (1 + self._power(1))
+        return _decay(k / self.scale) / (1 + _decay(1 / self.scale))
+
+
+def _decay(exponent: Fraction) -> float:
+    """Return e^(-exponent)."""
+    return math.exp(-float(exponent)) if exponent < 800 else 0.0
 
 
 def _log(value: Fraction) -> float:

@@ -6,7 +6,8 @@ independent integer Laplace noise of scale Δ/ε (claim N1) is ε-differentially
 Claim M2 (floats).  A float is put on the grid g·ℤ, g a power of two, by rounding.  If neighbors move d floats by
 at most Δ in L1, their grid indices move by at most floor(Δ/g) + d, and M1 applies to the indices with that
 sensitivity.  Every output is g times an integer (rounded to float64 when beyond 2^53), whatever the value.
-With g ≤ Δ/(ε·2^20) and g ≤ Δ/(d·2^10) the grid adds at most one part in 2^10 to the noise.
+With g ≤ Δ/(ε·2^20) and g ≤ Δ/(d·2^10) the grid adds at most one part in 2^10 to the noise; it is coarser, and costs
+more, only where d/ε is above 2^39 and the noise would not fit int64.
 
 Claim M3 (randomized response).  Every bit is flipped with probability exactly 1/(1 + e^ε), independently: each
 person's bit is ε-differentially private, even against whoever collects the answers.
@@ -23,6 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -31,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import exact
 from .accuracy import Error, Interval, response_margin, response_rms
 from .entropy import SYSTEM, Entropy
-from .errors import InvalidNumber, InvalidValue
+from .errors import InvalidParameter, InvalidValue
 from .exact import Number
 from .laplace import DiscreteLaplace, Laplace
 from .noise import BLOCK, discrete_laplace
@@ -39,6 +41,17 @@ from .noise import BLOCK, discrete_laplace
 Array = NDArray[Any]
 
 NINETY_FIVE = Fraction(19, 20)
+
+_WHOLE = 2**53
+"""Up to here float64 holds every integer."""
+
+_WHOLE_TYPES = (int, np.integer)
+_NOT_WHOLE = (bool, np.timedelta64)
+_FLOAT_TYPES = (float, np.float32, np.float16)
+_CONVERT = (
+    "Noise is added to ints and floats and to arrays of them (signed, at most 64 bits): convert it first, for example "
+    "with float() or .astype(np.int64)."
+)
 
 
 @overload
@@ -89,11 +102,7 @@ class LaplaceMechanism:
 
     def grid(self, cells: int = 1) -> Grid:
         """Return the grid on which ``cells`` floats are released (claim M2)."""
-        cells = max(cells, 1)
-        finest = min(self.scale / 2**20, self.sensitivity / (cells * 2**10))
-        exponent = finest.numerator.bit_length() - finest.denominator.bit_length() - 1
-        exponent += finest >= _power_of_two(exponent + 1)
-        return Grid(exponent, (self.sensitivity // _power_of_two(exponent) + cells) / self.epsilon)
+        return _grid(self.sensitivity, self.epsilon, exact.whole(cells, "cells"))
 
     @overload
     def release(self, value: int, *, entropy: Entropy = SYSTEM) -> int: ...
@@ -103,14 +112,14 @@ class LaplaceMechanism:
     def release(self, value: ArrayLike, *, entropy: Entropy = SYSTEM) -> Array: ...
     def release(self, value: int | float | ArrayLike, *, entropy: Entropy = SYSTEM) -> int | float | Array:
         """Return the value with noise; what cannot be released is refused before anything is drawn."""
-        checked = _checked(value)
+        checked = self._checked(value)
         if isinstance(checked, int):
             return checked + discrete_laplace(self.scale, entropy=entropy)
         if isinstance(checked, float):
             return self.grid().release(checked, entropy)
         if checked.dtype == np.int64:
             return _add_noise(checked, self.scale, entropy)
-        return self.grid(checked.size).release_array(checked, entropy)
+        return self.grid(max(checked.size, 1)).release_array(checked, entropy)
 
     def interval(
         self, value: int | float | ArrayLike, confidence: Number = NINETY_FIVE, *, simultaneous: bool = False
@@ -118,13 +127,14 @@ class LaplaceMechanism:
         """Return an error bar around a released value (claim M4).
 
         Args:
-            value: what ``release`` returned; an array gets arrays of ends.
+            value: what ``release`` returned, whole: an array gets arrays of ends, and one cell alone would get the
+                bar of a release of one.
             confidence: the probability with which the bar covers the true value.
             simultaneous: make it the probability that the bars of all cells cover at once.
         """
-        checked = _checked(value)
-        cells = 1 if isinstance(checked, (int, float)) else checked.size
-        together = max(cells, 1) if simultaneous else 1
+        checked = self._checked(value)
+        cells = 1 if isinstance(checked, (int, float)) else max(checked.size, 1)
+        together = cells if simultaneous else 1
         if isinstance(checked, int) or (not isinstance(checked, float) and checked.dtype == np.int64):
             margin = self.integer_noise.simultaneous_margin(together, confidence)
             if isinstance(checked, int):
@@ -136,6 +146,19 @@ class LaplaceMechanism:
         width = float(steps * _power_of_two(grid.exponent))
         low, high = np.nextafter(checked - width, -np.inf), np.nextafter(checked + width, np.inf)
         return Interval(float(low), float(high)) if isinstance(checked, float) else Interval(low, high)
+
+    def _checked(self, value: object) -> int | float | Array:
+        """Return the value in one of the four types that can be released.
+
+        Whether it is whole must not depend on the data: statistics.mean, for example, returns an int when it can.
+        A whole answer that moves by less than 1 cannot move, so this is refused as that mistake.
+        """
+        checked = _plain(value)
+        if self.sensitivity < 1 and (isinstance(checked, int) or getattr(checked, "dtype", None) == np.int64):
+            raise InvalidValue(
+                "whole, with a sensitivity below 1", "Give a float if the answer can be one: the type must be public."
+            )
+        return checked
 
 
 @dataclass(frozen=True)
@@ -163,8 +186,9 @@ class Grid:
     def release_array(self, values: NDArray[np.float64], entropy: Entropy) -> NDArray[np.float64]:
         """Do the same for every cell, in blocks.
 
-        The index is an integer-valued float and the noise an integer below 2^53, so one float addition rounds
-        their exact sum: a function of that sum alone, as for ``release``.
+        The index is an integer-valued float.  Noise below 2^53 is one too, so that a float addition rounds the exact
+        sum once: the output is a function of that sum alone, as for ``release``.  Larger noise, which only large
+        scales bring, is added in Python's integers.
         """
         out = np.clip(values, -self.limit, self.limit)
         np.ldexp(out, -self.exponent, out=out)
@@ -172,8 +196,30 @@ class Grid:
         flat = out.reshape(-1)
         for start in range(0, flat.size, BLOCK):
             part = flat[start : start + BLOCK]
-            part += discrete_laplace(self.scale, part.size, entropy=entropy)
+            noise = discrete_laplace(self.scale, part.size, entropy=entropy)
+            if self.scale > 2**40:
+                large = np.flatnonzero((noise > _WHOLE) | (noise < -_WHOLE))
+                sums = [float(int(part[i]) + int(noise[i])) for i in large]
+                part += noise
+                part[large] = sums
+            else:
+                part += noise
         return np.ldexp(out, self.exponent, out=out)
+
+
+@lru_cache(maxsize=256)
+def _grid(sensitivity: Fraction, epsilon: Fraction, cells: int) -> Grid:
+    """Return the coarsest grid that is fine enough, or the finest whose noise an array can hold."""
+    finest = min(sensitivity / epsilon / 2**20, sensitivity / (cells * 2**10))
+    exponent = finest.numerator.bit_length() - finest.denominator.bit_length() - 1
+    exponent += finest >= _power_of_two(exponent + 1)
+    if cells > 1 and cells / epsilon > 2**49:
+        raise InvalidParameter(cells, "number of floats", f"at most 2^49·ε = {int(2**49 * epsilon):,} in one release")
+    while True:
+        scale = (sensitivity // _power_of_two(exponent) + cells) / epsilon
+        if cells == 1 or scale <= 2**50:
+            return Grid(exponent, scale)
+        exponent += 1
 
 
 def _power_of_two(exponent: int) -> Fraction:
@@ -198,32 +244,39 @@ def _saturating_add(values: NDArray[np.int64], others: NDArray[np.int64] | int) 
     return np.where(wrapped, np.where(values < 0, ends.min, ends.max), total)
 
 
-def _checked(value: object) -> int | float | Array:
+def _plain(value: object) -> int | float | Array:
     """Return a Python int or float, or an int64 or float64 array; refuse everything else by its type."""
-    if isinstance(value, (bool, np.bool_)):
-        raise InvalidValue("a truth value")
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, _WHOLE_TYPES) and not isinstance(value, _NOT_WHOLE):
         return int(value)
-    if isinstance(value, (float, np.float32, np.float16)):
-        if not math.isfinite(value):
-            raise InvalidValue("not finite")
-        return float(value)
+    if isinstance(value, _FLOAT_TYPES):
+        return _finite(float(value))
     if isinstance(value, (list, tuple)):
-        kinds = {type(each) for each in value}
-        if not (kinds <= {int} or kinds <= {float}):  # NumPy would round a large int beside a float
-            raise InvalidValue("a list of other things than only ints or only floats")
-    elif not hasattr(value, "__array__"):
-        raise InvalidValue(f"of type {type(value).__name__}")
-    if isinstance(value, np.ma.MaskedArray):
-        raise InvalidValue("a masked array")
+        value = _array_of(value)
+    if not hasattr(value, "__array__") or isinstance(value, (np.generic, np.ma.MaskedArray)):
+        raise InvalidValue(f"of type {type(value).__name__}", _CONVERT)
     array = np.asarray(value)
     if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8 or array.dtype == np.uint64:
-        raise InvalidValue(f"of dtype {array.dtype}")
+        raise InvalidValue(f"of dtype {array.dtype}", _CONVERT)
     if array.dtype.kind == "f":
-        if array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):  # both are NaN if one cell is
-            raise InvalidValue("not finite")
+        if array.size:
+            _finite(float(array.min()) + 0 * float(array.max()))  # both are NaN if one cell is
         return array.astype(np.float64, copy=False) if array.ndim else float(array)
     return array.astype(np.int64, copy=False) if array.ndim else int(array)
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise InvalidValue("not finite", "Decide by a public rule what a missing value counts as, then ask again.")
+    return value
+
+
+def _array_of(values: list[Any] | tuple[Any, ...]) -> Array:
+    """Return a list as an array; NumPy would silently round a large int beside a float."""
+    if all(isinstance(each, _WHOLE_TYPES) and not isinstance(each, _NOT_WHOLE) for each in values):
+        return np.array([int(each) for each in values])
+    if all(isinstance(each, _FLOAT_TYPES) for each in values):
+        return np.array([float(each) for each in values])
+    raise InvalidValue("a list of other things than only whole numbers or only floats", _CONVERT)
 
 
 @dataclass(frozen=True)
@@ -253,7 +306,7 @@ class _RandomizedResponse:
         """Return the share of true bits, freed of the flips' bias (claim A8); it may lie outside [0, 1]."""
         budget, level, answers = exact.epsilon(epsilon), exact.probability(confidence), _bits(noisy)
         if not answers.size:
-            raise InvalidNumber(0, "number of answers", "a whole number from 1 on")
+            raise InvalidParameter(0, "number of answers", "a whole number from 1 on")
         half = float(budget) / 2
         value = (float(answers.mean()) - 0.5) / math.tanh(half) + 0.5
         margin = response_margin(budget, answers.size, level)
@@ -265,6 +318,8 @@ randomized_response = _RandomizedResponse()
 
 def _bits(given: ArrayLike) -> NDArray[np.bool_]:
     array = np.asarray(given)
+    if not array.size:
+        return array.astype(np.bool_)
     if array.dtype.kind not in "biu" or not ((array == 0) | (array == 1)).all():
-        raise InvalidValue("not a bit (False, True, 0 or 1)")
+        raise InvalidValue("not a bit", "Bits are False and True, or 0 and 1, in an array or a list.")
     return array.astype(np.bool_)

@@ -40,15 +40,15 @@ from numpy.typing import NDArray
 
 from . import exact
 from .entropy import SYSTEM, Entropy, Stream
-from .errors import InvalidNumber, InvalidSize
+from .errors import InvalidParameter, InvalidSize
 from .exact import Number
 from .laplace import floor_between, starting_digits
 
 BLOCK = 1 << 17
 """Draws per block: short enough for the cache, long enough that threads seldom wait for the interpreter."""
 
-_SAFE_WORD = 1 << 44
-"""From this |w| on, the unseen bits of U matter less than the block's common error bound."""
+_ROUND = 1.5 * 2.0**52
+"""Adding and subtracting it rounds a float below 2^51 to a whole number, always in the same time."""
 
 _SPLIT = 1 << 30
 """The scale from which on |X| is drawn in two parts (claim N3)."""
@@ -75,7 +75,7 @@ def discrete_laplace(
 
     Args:
         scale: any positive rational; for arrays at most 2^50, so that int64 holds every draw
-            (a larger one has probability below e^-8000 and raises OverflowError).
+            (one beyond 2^62 has probability below e^-4000 and raises OverflowError).
         size: None for one Python int, else the shape of the array.
         threads: how many threads share the work of an array.
         entropy: leave it alone, except in tests.
@@ -84,7 +84,7 @@ def discrete_laplace(
     if size is None:
         return _draw_one(law, entropy)
     threads = exact.whole(threads, "threads")
-    out = np.empty(_shape(size), dtype=np.int64)
+    out = _empty(size)
     flat = out.reshape(-1)
     threads = min(threads, -(-flat.size // BLOCK))
     if threads <= 1:
@@ -104,8 +104,8 @@ class _Law:
     shift: int  # q = 2^shift; 0 below the scale where draws are split
     size: float  # s/q
     factor: float  # κ = 2^-63·(1 + e^(-a))/2
-    slack: float  # N2's bound for every |w| ≥ 2^44: (2^-50 + 2^-43 + 14·2^-49)·s/q < 2^-42·s/q
-    deepest: float  # y at |w| = 2^44
+    slack: float  # N2's bound for every |w| ≥ 2^safe
+    deepest: float  # y at |w| = 2^safe
 
 
 def _law_of(scale: Fraction) -> _Law:
@@ -120,28 +120,36 @@ def _law(numerator: int, denominator: int) -> _Law:
     factor = math.ldexp(float(context.add(Decimal(1), decay)), -64)
     shift = int(scale).bit_length() - 20 if scale >= _SPLIT else 0
     size = float(scale / (1 << shift))
-    return _Law(scale, shift, size, factor, math.ldexp(size, -42), -size * math.log(_SAFE_WORD * factor))
+    safe = 36 if scale <= 256 else 44  # a smaller word is looked at by itself: seldom, and seldom for a large draw
+    slack = math.ldexp(size, 2 - safe)  # > s/q·(2^-50 + 2^(1-safe) + 20·2^-49)
+    return _Law(scale, shift, size, factor, slack, -size * math.log(math.ldexp(factor, safe)))
 
 
 def _draw_one(law: _Law, entropy: Entropy) -> int:
+    """Draw one integer, by steps whose time does not depend on it as far as Python allows."""
     word = entropy.bits(64)
-    bits, negative = word >> 1, word & 1
+    bits, sign = word >> 1, 1 - 2 * (word & 1)
     size = _decide_fast(bits, law)
-    if size is None:
-        size = _decide_slowly(bits, law, entropy)
     if law.shift:
-        size = (size << law.shift) + _low_part(size, law, entropy)
-    return -size if negative else size
+        high = _decide_slowly(bits, law, entropy) if size is None else int(size)
+        return sign * ((high << law.shift) + _low_part(high, law, entropy))
+    if size is None:
+        return sign * _decide_slowly(bits, law, entropy)
+    return int(sign * size + _ROUND) - int(_ROUND)
 
 
-def _decide_fast(bits: int, law: _Law) -> int | None:
-    """Return |X| (or H, if split) if the first 63 bits of U decide it (claim N2)."""
+def _decide_fast(bits: int, law: _Law) -> float | None:
+    """Return |X| (or H, if split) if the first 63 bits of U decide it (claim N2).
+
+    Rounding t - 1/2 is the floor of t unless t is whole, and the ends of the interval are never the true value.
+    """
     if bits < 2:
         return None
-    y = -law.size * math.log(bits * law.factor)
-    slack = _slack(law.size, y, 1 / (bits - 1))
-    size = math.floor(y + slack)
-    return size if size == math.floor(y - slack) else None
+    seen = float(bits)
+    y = -law.size * math.log(seen * law.factor)
+    slack = _slack(law.size, y, 1 / (seen - 1))
+    size = (y + slack - 0.5 + _ROUND) - _ROUND
+    return size if size == (y - slack - 0.5 + _ROUND) - _ROUND else None
 
 
 @overload
@@ -235,7 +243,10 @@ def _decide_again(
     low, high = np.floor(y - slack), np.floor(y + slack)
     size[where] = high
     for i in np.flatnonzero(~(low == high)):
-        size[where[i]] = _decide_slowly(_bits(word[i]), law, entropy)
+        drawn = _decide_slowly(_bits(word[i]), law, entropy)
+        if drawn >> (62 - law.shift):
+            raise OverflowError("a draw of probability below e^-4000 does not fit int64; draw again")
+        size[where[i]] = drawn
 
 
 def _bits(word: np.int64) -> int:
@@ -287,7 +298,7 @@ def coins(
         given: Sequence[Fraction] | NDArray[np.int64] = exponents
         gamma = exponents * float(min(step, _CERTAIN))
         if np.any(exponents < 0):
-            raise InvalidNumber("a negative number", "exponent", "a number from 0 on")
+            raise InvalidParameter("a negative number", "exponent", "a number from 0 on")
     else:
         given = [exact.nonnegative(each, "exponent") for each in exponents]
         gamma = np.array([float(min(each * step, _CERTAIN)) for each in given])
@@ -331,7 +342,7 @@ def uniform(below: int, size: Shape | None = None, *, entropy: Entropy = SYSTEM)
 
     Bits beyond the length of ``below`` are cut off and what is still too large is drawn again.
     """
-    below = exact.whole(below, "below")
+    below = exact.whole(below, "below", 2**100_000)
     length = (below - 1).bit_length()
     if size is None:
         whole_bytes = -(-length // 8) * 8
@@ -339,8 +350,8 @@ def uniform(below: int, size: Shape | None = None, *, entropy: Entropy = SYSTEM)
             pass
         return drawn
     if length > 63:
-        raise InvalidNumber(below, "below", "at most 2^63 for an array")
-    out = np.empty(_shape(size), dtype=np.int64)
+        raise InvalidParameter(below, "below", "at most 2^63 for an array")
+    out = _empty(size)
     flat, stream = out.reshape(-1), entropy.stream()
     where = np.arange(flat.size)
     while where.size:
@@ -352,8 +363,8 @@ def uniform(below: int, size: Shape | None = None, *, entropy: Entropy = SYSTEM)
     return out
 
 
-def _shape(size: object) -> tuple[int, ...]:
-    """Return a shape from a size, a whole number or a tuple of them."""
+def _empty(size: object) -> NDArray[np.int64]:
+    """Return an array of this size, a whole number or a tuple of them."""
     sides = size if isinstance(size, tuple) else (size,)
     try:
         shape = tuple(index(side) for side in sides if not isinstance(side, bool))
@@ -361,4 +372,7 @@ def _shape(size: object) -> tuple[int, ...]:
         raise InvalidSize(size) from None
     if len(shape) != len(sides) or any(side < 0 for side in shape):
         raise InvalidSize(size)
-    return shape
+    try:
+        return np.empty(shape, dtype=np.int64)
+    except (ValueError, MemoryError):  # beyond NumPy's or the machine's largest array
+        raise InvalidSize(size) from None

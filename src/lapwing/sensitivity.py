@@ -36,7 +36,7 @@ from fractions import Fraction
 from typing import Literal
 
 from . import exact
-from .errors import InvalidNumber, NoSensitivity
+from .errors import InvalidParameter, NoSensitivity
 from .exact import Number
 
 Neighbors = Literal["add_remove", "change_one"]
@@ -51,7 +51,7 @@ def count(*, neighbors: Neighbors = "add_remove") -> Fraction:
 
 
 def proportion(n: int | None = None, *, neighbors: Neighbors = "add_remove") -> Fraction:
-    """Return the sensitivity of the share of rows that meet a condition (claim S2)."""
+    """Return the sensitivity of the share of rows that meet a condition (claim S2); n as for mean."""
     return mean(0, 1, n, neighbors=neighbors)
 
 
@@ -62,26 +62,26 @@ def sum(low: Number, high: Number, *, neighbors: Neighbors = "add_remove") -> Fr
 
 
 def mean(low: Number, high: Number, n: int | None = None, *, neighbors: Neighbors = "add_remove") -> Fraction:
-    """Return the sensitivity of the mean of n values in [low, high] (claim S4)."""
+    """Return the sensitivity of the mean of values in [low, high] (claim S4).
+
+    n, the number of rows, counts under change_one only, where it is public.  Under add_remove, the default, it is
+    private, and the sensitivity is that over tables of every size.
+    """
     low, high = exact.bounds(low, high)
-    return (high - low) / _rows(n) if _changes_one(neighbors) else (high - low) / 2
+    return (high - low) / _rows(n, neighbors)
 
 
 def variance(low: Number, high: Number, n: int | None = None, *, neighbors: Neighbors = "add_remove") -> Fraction:
-    """Return the sensitivity of the variance, the mean squared distance from the mean (claim S5)."""
+    """Return the sensitivity of the variance, the mean squared distance from the mean (claim S5); n as for mean."""
     low, high = exact.bounds(low, high)
-    if not _changes_one(neighbors):
-        return (high - low) ** 2 / 4
-    n = _rows(n)
+    n = _rows(n, neighbors)
     return (high - low) ** 2 * Fraction(n - 1, n * n)
 
 
 def std(low: Number, high: Number, n: int | None = None, *, neighbors: Neighbors = "add_remove") -> Fraction:
-    """Return the sensitivity of the standard deviation (claim S6), above the true one by less than 2^-60 of R."""
+    """Return the sensitivity of the standard deviation (claim S6), rounded up by less than 2^-60·R; n as for mean."""
     low, high = exact.bounds(low, high)
-    if not _changes_one(neighbors):
-        return (high - low) / 2
-    n = _rows(n)
+    n = _rows(n, neighbors)
     root = math.isqrt((n - 1) << 120)
     root += root * root < (n - 1) << 120
     return (high - low) * Fraction(root, n << 60)
@@ -114,13 +114,18 @@ def vector(*sensitivities: Number) -> Fraction:
 
 def _changes_one(neighbors: str) -> bool:
     if neighbors not in ("add_remove", "change_one"):
-        raise InvalidNumber(neighbors, "neighbors", '"add_remove" or "change_one"')
+        raise InvalidParameter(neighbors, "neighbors", '"add_remove" or "change_one"')
     return neighbors == "change_one"
 
 
-def _rows(n: int | None) -> int:
+def _rows(n: int | None, neighbors: str) -> int:
+    """Return the number of rows of the worst neighbors: n under change_one, where it is public, else 2."""
+    if not _changes_one(neighbors):
+        if n is not None:
+            exact.whole(n, "n")
+        return 2
     if n is None:
-        raise InvalidNumber("nothing", "n", 'the public number of rows, needed with neighbors="change_one"')
+        raise InvalidParameter(None, "n", 'the public number of rows, needed with neighbors="change_one"')
     return exact.whole(n, "n")
 
 

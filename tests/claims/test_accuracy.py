@@ -61,6 +61,19 @@ def test_A1_the_real_law_agrees_with_scipy(scale):
     assert law.margin(0.95) == pytest.approx(other.ppf(0.975), rel=1e-12)
 
 
+def test_A1_between_the_integers_and_beyond_numbers():
+    law = lw.DiscreteLaplace(1)
+    assert law.pmf(0.5) == 0
+    assert law.cdf(0.5) == law.cdf(0)
+    assert law.cdf(-0.5) == law.cdf(-1)
+    assert law.tail(0.5) == law.tail(0)
+    assert (law.tail(-1), law.pmf(10**400), lw.Laplace(1).cdf(10**400)) == (1.0, 0.0, 1.0)
+    for ask in (law.pmf, law.cdf, law.tail, lw.Laplace(1).pdf, lw.Laplace(1).cdf, lw.Laplace(1).tail):
+        for x in (float("nan"), float("inf"), "x", [1, 2], np.zeros(3)):
+            with pytest.raises(lw.errors.InvalidParameter, match="one finite number"):
+                ask(x)
+
+
 def test_A1_far_tails_are_accurate_to_1e_minus_300():
     law, table = lw.DiscreteLaplace(10), Thresholds(F(10))
     for k in (1000, 2000):  # inside the table's 320 binary places
@@ -211,7 +224,7 @@ def test_A7_epsilon_for_is_the_smallest_epsilon(error, n):
 
 
 def test_A7_an_error_that_needs_more_than_the_largest_epsilon_is_refused():
-    with pytest.raises(lw.errors.InvalidNumber, match="it needs ε above 1000"):
+    with pytest.raises(lw.errors.InvalidParameter, match="it needs ε above 1000"):
         lw.epsilon_for("0.0001", 4)
 
 

@@ -53,6 +53,18 @@ def test_noise_prints_a_table_and_never_the_value():
     assert "No ledger was charged" in result.stderr
 
 
+def test_a_table_shows_the_digits_that_the_error_bar_leaves_meaning_to():
+    text = run("noise", "123456789.25", "--sensitivity", "0.01", "--epsilon", "1").stdout
+    assert re.search(r"123,456,789\.\d{4}", text)
+    assert re.search(r" 33,2\d\d,\d{3} ", run("noise", "33213000.5", "--sensitivity", "9999", "--epsilon", "1").stdout)
+
+
+def test_a_large_public_n_needs_no_large_witness():
+    told = json.loads(run("sensitivity", "mean", "-n", "1000000000", "--format", "json").stdout)
+    assert told["relations"][1]["sensitivity"] == "0.000000001"
+    assert told["relations"][1]["tables"] == []
+
+
 def test_error_tells_lemma_1_4():
     words = ("--sensitivity", "2", "--epsilon", "0.1", "--cells", "3143", "--format", "json")
     told = json.loads(run("error", *words).stdout)
@@ -61,7 +73,7 @@ def test_error_tells_lemma_1_4():
     assert told["errors"]["max_mean"] == pytest.approx(172.61, abs=0.01)
     assert told["errors"]["simultaneous_integer_margin"] == 220
     text = run("error", "--sensitivity", "1", "--epsilon", "1").stdout
-    assert "Noise of scale 1 = 1/1" in text
+    assert "Noise of scale 1 (sensitivity 1, ε = 1)" in text
     assert "largest" not in text
 
 
@@ -90,6 +102,12 @@ def test_sensitivity_lists_the_catalogue():
         (["noise", "5", "--scale", "1"], "with VALUEs"),
         (["noise", "nan", "--sensitivity", "1", "--epsilon", "1"], "not finite"),
         (["noise", "abc", "--sensitivity", "1", "--epsilon", "1"], "VALUE"),
+        (["noise", "5", "--sensitivity", "1", "--epsilom", "1"], "No such option '--epsilom'"),
+        (["noise", "60", "--sensitivity", "0.12", "--epsilon", "1"], "the type must be public"),
+        (["noise", "--scale", "1", "--size", "1000000000000000000"], "memory can hold"),
+        (["error", "--sensitivity", "1", "--epsilon", "1", "--cells", "1" + "0" * 400], "10^18 at most"),
+        (["sensitivity", "mean", "--high", "1e400"], "Bounds"),
+        (["sensitivity", "--low", "5"], "name the sensitivity"),
         (["noise", "5", "--sensitivity", "1", "--epsilon", "0"], "0 < ε ≤ 1000"),
         (["error", "--sensitivity", "1"], "--sensitivity and --epsilon"),
         (["error", "--sensitivity", "1", "--epsilon", "1", "--cells", "0"], "cells = 0"),
@@ -108,7 +126,8 @@ def test_what_is_refused_has_status_2_and_a_reason(words, reason):
 
 
 def test_errors_as_json_have_one_shape():
-    for words in (["noise", "--scale", "0"], ["error", "--sensitivity", "0", "--epsilon", "1"], ["sensitivity", "x"]):
+    for text in ("noise", "noise x", "noise --scale 0", "error --sensitivity 0 --epsilon 1", "sensitivity x"):
+        words = text.split()
         told = json.loads(run(*words, "--format", "json", status=2).stderr)
         assert set(told) == {"error", "message"}
 
@@ -118,6 +137,9 @@ def test_the_demo_tells_the_story():
     assert "4 × 60 - 160 = 80" in text
     assert "Noise of scale 30/0.1 = 300" in text
     assert "Noise of scale 0.12/0.1 = 1.2" in text
+    for n, released, others, left in re.findall(r"notes: ([\d,]+) × (\S+) - ([\d,]+) = (\S+),", text):
+        expected = float(n.replace(",", "")) * float(released) - float(others.replace(",", ""))
+        assert float(left.replace(",", "")) == pytest.approx(expected, abs=0.51)
     assert text.count("95 % error bar") == 2
 
 

@@ -10,7 +10,8 @@ EXAMPLES = [
     (
         errors.InvalidEpsilon("abc"),
         'ε = "abc" was asked; ε is a decimal with at most nine places, 0 < ε ≤ 1000, such as 0.1. No noise was drawn '
-        "and nothing was charged. Smaller ε protects more: 0.1 to 1 is usual.",
+        "and nothing was charged. Smaller ε protects more: 0.1 to 1 is usual. A fraction such as 1/3 must be "
+        "rounded to nine places first.",
     ),
     (
         errors.InvalidSensitivity(0),
@@ -31,8 +32,8 @@ EXAMPLES = [
     ),
     (
         errors.InvalidBounds(2, 1),
-        "Bounds 2 to 1 were asked; bounds are two finite numbers with low < high. No noise was drawn and nothing was "
-        "charged. Take bounds from what the column means, never from the data.",
+        "Bounds 2 to 1 were asked; bounds are two numbers with low < high, at most 2^900 in size. No noise was drawn "
+        "and nothing was charged. Take bounds from what the column means, never from the data.",
     ),
     (
         errors.InvalidConfidence(95),
@@ -40,19 +41,18 @@ EXAMPLES = [
         "charged.",
     ),
     (
-        errors.InvalidNumber(0, "n", "a whole number from 1 on"),
+        errors.InvalidParameter(0, "n", "a whole number from 1 on"),
         "n = 0 was asked; n is a whole number from 1 on. No noise was drawn and nothing was charged.",
     ),
     (
         errors.InvalidSize(-1),
-        "Size -1 was asked; a size is a whole number from 0 on, a tuple of them, or None for a single draw. No noise "
-        "was drawn and nothing was charged.",
+        "Size -1 was asked; a size is a whole number from 0 on, or a tuple of them, that memory can hold. No noise was "
+        "drawn and nothing was charged.",
     ),
     (
-        errors.InvalidValue("not finite"),
-        "A value was given that is not finite; noise is added to finite integers and floats (Python numbers, or NumPy "
-        "arrays of up to 64 bits, signed). No noise was drawn and nothing was charged. Decide by a public rule what a "
-        "missing value counts as, then ask again.",
+        errors.InvalidValue("not finite", "Decide by a public rule what a missing value counts as, then ask again."),
+        "A value was given that is not finite. No noise was drawn and nothing was charged. Decide by a public rule "
+        "what a missing value counts as, then ask again.",
     ),
     (
         errors.NoSensitivity("meen", ("count", "mean")),
@@ -84,4 +84,6 @@ def test_T24_an_array_given_by_mistake_is_not_printed():
     secret = np.array([123456.5])
     assert "123456" not in str(errors.InvalidEpsilon(secret))
     assert "123456" not in str(errors.InvalidScale([123456.5], False))
-    assert len(str(errors.InvalidEpsilon("9" * 10_000))) < 300
+    assert len(str(errors.InvalidEpsilon("9" * 10_000))) < 400
+    assert "a number of 16610 bits" in str(errors.InvalidEpsilon(10**5000))
+    assert "Size (2, -1) was asked" in str(errors.InvalidSize((2, -1)))

@@ -41,6 +41,8 @@ def test_scalars_stay_python_numbers_of_their_kind(value, kind):
     ("value", "dtype"),
     [
         ([1, 2], np.int64),
+        ([np.int64(1), 2, np.int8(3)], np.int64),
+        ([np.float64(1), 2.0, np.float32(3)], np.float64),
         ((1.0, 2.0), np.float64),
         (np.zeros((2, 3), np.int8), np.int64),
         (np.zeros(3, np.uint32), np.int64),
@@ -96,6 +98,9 @@ def test_noise_lands_on_the_right_cells():
         np.ma.masked_array([1, 2], [True, False]),
         [1, 2.5],
         [[1, 2], [3, 4]],
+        np.timedelta64(5, "D"),
+        [np.timedelta64(5, "D")],
+        [True, False],
         {"a": 1},
         [2**70],
         np.array(["2020-01-01"], "datetime64[D]"),
@@ -144,6 +149,14 @@ def test_a_mechanism_is_a_value():
         m.epsilon = 3
 
 
+def test_a_whole_value_whose_sensitivity_is_below_one_is_refused():
+    """statistics.mean([40, 60]) is the int 50: its type would tell that the mean is whole."""
+    for value in (50, [50, 60], np.array([50])):
+        with pytest.raises(errors.InvalidValue, match="the type must be public"):
+            lw.laplace(value, sensitivity="0.12", epsilon=1, entropy=NoDraws())
+    assert type(lw.laplace(50.0, sensitivity="0.12", epsilon=1)) is float
+
+
 def test_laplace_is_the_mechanism():
     m = lw.LaplaceMechanism(1, 1)
     for value in (3, 3.5, [1, 2], [1.5, 2.5]):
@@ -156,26 +169,26 @@ def test_randomized_response_keeps_the_shape_and_takes_only_bits():
     for bits in ([2], [0.5], ["a"], [None], [float("nan")], [-1]):
         with pytest.raises(errors.InvalidValue, match="not a bit"):
             lw.randomized_response(bits, 1, entropy=NoDraws())
-    with pytest.raises(errors.InvalidNumber, match="number of answers"):
+    with pytest.raises(errors.InvalidParameter, match="number of answers"):
         lw.randomized_response.estimate(np.array([], bool), 1)
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
 def test_planning_refuses_errors_that_are_none(mechanism):
     for error in (0, -1, "x", float("nan")):
-        with pytest.raises(errors.InvalidNumber, match="error"):
+        with pytest.raises(errors.InvalidParameter, match="error"):
             lw.size_for(error, 1, mechanism)
-        with pytest.raises(errors.InvalidNumber, match="error"):
+        with pytest.raises(errors.InvalidParameter, match="error"):
             lw.epsilon_for(error, 10, mechanism)
-    with pytest.raises(errors.InvalidNumber, match="mechanism"):
+    with pytest.raises(errors.InvalidParameter, match="mechanism"):
         lw.size_for(1, 1, "gauss")
 
 
 def test_sensitivities_refuse_what_they_cannot_know():
     s = lw.sensitivity
-    with pytest.raises(errors.InvalidNumber, match="the public number of rows"):
+    with pytest.raises(errors.InvalidParameter, match="the public number of rows"):
         s.mean(0, 1, neighbors="change_one")
-    with pytest.raises(errors.InvalidNumber, match="neighbors"):
+    with pytest.raises(errors.InvalidParameter, match="neighbors"):
         s.count(neighbors="swap")
     with pytest.raises(errors.NoSensitivity, match='Did you mean "median"'):
         s.entry("medain")
