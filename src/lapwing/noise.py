@@ -120,7 +120,7 @@ def _law(numerator: int, denominator: int) -> _Law:
     factor = math.ldexp(float(context.add(Decimal(1), decay)), -64)
     shift = int(scale).bit_length() - 20 if scale >= _SPLIT else 0
     size = float(scale / (1 << shift))
-    safe = 36 if scale <= 256 else 44  # a smaller word is looked at by itself: seldom, and seldom for a large draw
+    safe = min(max(int(size).bit_length() + 24, 36), 44)  # smaller words are looked at one by one; they are rare
     slack = math.ldexp(size, 2 - safe)  # > s/q·(2^-50 + 2^(1-safe) + 20·2^-49)
     return _Law(scale, shift, size, factor, slack, -size * math.log(math.ldexp(factor, safe)))
 
@@ -195,7 +195,7 @@ def _draw_into(out: NDArray[np.int64], law: _Law, entropy: Entropy) -> None:
     stream = entropy.stream()
     block = max(min(BLOCK, out.size), 1)
     words, y, size = np.empty(block, np.int64), np.empty(block), np.empty(block)
-    with np.errstate(divide="ignore", invalid="ignore"):  # the word 0 gives ln 0: caught as undecided
+    with np.errstate(all="ignore"):  # the word 0 gives ln 0: caught as undecided
         for start in range(0, out.size, block):
             part = out[start : start + block]
             scratch = words[: part.size], y[: part.size], size[: part.size]
@@ -304,7 +304,7 @@ def coins(
         gamma = np.array([float(min(each * step, _CERTAIN)) for each in given])
     words = np.empty(len(given), np.int64)
     entropy.stream().fill(words)
-    with np.errstate(divide="ignore"):  # the word 0 gives ln 0, and an infinite error bound
+    with np.errstate(all="ignore"):  # the word 0 gives ln 0, and an infinite error bound
         seen = np.abs(words.astype(np.float64))
         depth = -np.log(np.ldexp(seen, -63))
         slack = _slack(1, np.abs(depth) + gamma, 1 / np.maximum(seen - 1, 0))

@@ -113,7 +113,7 @@ def vector(*sensitivities: Number) -> Fraction:
 
 
 def _changes_one(neighbors: str) -> bool:
-    if neighbors not in ("add_remove", "change_one"):
+    if not isinstance(neighbors, str) or neighbors not in ("add_remove", "change_one"):
         raise InvalidParameter(neighbors, "neighbors", '"add_remove" or "change_one"')
     return neighbors == "change_one"
 
@@ -263,6 +263,6 @@ CATALOGUE: dict[str, Entry] = {
 
 def entry(name: str) -> Entry:
     """Return the entry of this name, or refuse with the nearest one."""
-    if name not in CATALOGUE:
+    if not isinstance(name, str) or name not in CATALOGUE:
         raise NoSensitivity(name, tuple(CATALOGUE))
     return CATALOGUE[name]

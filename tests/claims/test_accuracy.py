@@ -223,6 +223,15 @@ def test_A7_epsilon_for_is_the_smallest_epsilon(error, n):
     assert epsilon == one or _variance_sign(epsilon - one, n, error) > 0
 
 
+def test_A7_epsilon_for_tells_errors_apart_that_differ_in_the_hundredth_place():
+    context = arithmetic(200)
+    for nano in (1, 123_456_789, 2_477_888_731):
+        epsilon = F(nano, NANO)
+        needed = F(context.sqrt(_response_variance(epsilon, context)))  # the error that this ε just reaches, for n = 1
+        assert lw.epsilon_for(needed * (1 + F(1, 10**100)), 1, "randomized_response") == epsilon
+        assert lw.epsilon_for(needed * (1 - F(1, 10**100)), 1, "randomized_response") == epsilon + F(1, NANO)
+
+
 def test_A7_an_error_that_needs_more_than_the_largest_epsilon_is_refused():
     with pytest.raises(lw.errors.InvalidParameter, match="it needs ε above 1000"):
         lw.epsilon_for("0.0001", 4)

@@ -37,7 +37,7 @@ def test_M1_the_ratio_of_the_laws_is_at_most_e_to_the_epsilon_everywhere(epsilon
 
 
 @pytest.mark.parametrize("cells", [2, 3])
-def test_M1_vectors_are_protected_by_the_L1_norm(cells):
+def test_M1_vectors_are_protected_by_their_norm(cells):
     epsilon, sensitivity = F(1), 3
     moves = [m for m in itertools.product(range(-3, 4), repeat=cells) if sum(map(abs, m)) <= sensitivity]
     outputs = list(itertools.product(range(-4, 5), repeat=cells))

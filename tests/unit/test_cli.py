@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from lapwing import cli
+from lapwing.ledger import Ledger
 
 
 def run(*words: str, status: int = 0):
@@ -18,7 +19,7 @@ def run(*words: str, status: int = 0):
 def test_every_command_has_help_with_an_example_or_a_title():
     for name in cli.main.commands:
         assert run(name, "--help").stdout.startswith(f"Usage: main {name}")
-    assert set(cli.main.commands) == {"demo", "error", "noise", "sensitivity"}
+    assert set(cli.main.commands) == {"demo", "error", "ledger", "noise", "sensitivity"}
 
 
 def test_noise_draws_integers():
@@ -42,7 +43,7 @@ def test_noise_on_values_keeps_whole_numbers_whole():
     assert len(told["rows"]) == 3
     for row in told["rows"]:
         assert row["high"] - row["value"] == row["value"] - row["low"] == 3
-    told = json.loads(run("noise", "1.5", "2", *words).stdout)
+    told = json.loads(run("noise", "1.5", "2.0", *words).stdout)
     assert all(isinstance(row["value"], float) for row in told["rows"])
 
 
@@ -103,6 +104,7 @@ def test_sensitivity_lists_the_catalogue():
         (["noise", "nan", "--sensitivity", "1", "--epsilon", "1"], "not finite"),
         (["noise", "abc", "--sensitivity", "1", "--epsilon", "1"], "VALUE"),
         (["noise", "5", "--sensitivity", "1", "--epsilom", "1"], "No such option '--epsilom'"),
+        (["noise", "60", "1.5", "--sensitivity", "1", "--epsilon", "1"], "all with a decimal point"),
         (["noise", "60", "--sensitivity", "0.12", "--epsilon", "1"], "the type must be public"),
         (["noise", "--scale", "1", "--size", "1000000000000000000"], "memory can hold"),
         (["error", "--sensitivity", "1", "--epsilon", "1", "--cells", "1" + "0" * 400], "10^18 at most"),
@@ -146,3 +148,54 @@ def test_the_demo_tells_the_story():
 def test_python_dash_m_is_the_command():
     done = subprocess.run([sys.executable, "-m", "lapwing", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("lapwing, version ")
+
+
+def ledger(path, *words: str, status: int = 0):
+    return run("ledger", str(path), *words, status=status)
+
+
+def test_a_ledger_from_making_to_verifying(tmp_path):
+    path = tmp_path / "visits.ledger"
+    assert "2 left of 2" in ledger(path, "create", "--epsilon", "2").stdout
+    assert "cap of ana is now 0.5" in ledger(path, "analysts", "add", "ana", "--epsilon", "0.5").stdout
+    told = ledger(path, "analysts", "cap", "ana", "1", "--note", "more work").stdout
+    assert "cap of ana is now 1 (more work)" in told
+    assert "total is now 3" in ledger(path, "total", "3", "--note", "board").stdout
+    opened = Ledger.open(path)
+    opened.record(opened.charge("SELECT COUNT(*) FROM visits", "0.25", analyst="ana"), [412])
+    opened.charge({"sql": "SELECT " + "x" * 200}, "0.5")
+    text = ledger(path).stdout
+    assert "2.25 left of 3" in text
+    assert "SELECT COUNT(*) FROM visits" in text
+    assert "by 6" in text
+    head = ledger(path, "head").stdout.strip()
+    assert re.fullmatch(r"[0-9a-f]{64}", head)
+    assert "7 entries are sound, and the head is among them." in ledger(path, "verify", "--head", head).stdout
+    assert "ana" in ledger(path, "analysts").stdout
+
+
+def test_a_ledger_as_json(tmp_path):
+    path = tmp_path / "visits.ledger"
+    made = json.loads(ledger(path, "create", "--epsilon", "2", "--delta", "1e-6", "--format", "json").stdout)
+    assert made["epsilon"] == {"total": "2", "spent": "0", "remaining": "2"}
+    assert made["delta"]["remaining"] == "0.000001"
+    added = json.loads(ledger(path, "analysts", "add", "ana", "--epsilon", "1", "--format", "json").stdout)
+    assert (added["entry"], added["kind"], added["epsilon"]) == (2, "analyst", "1")
+    for words in (["--format", "json"], ["show", "--format", "json"]):
+        shown = json.loads(ledger(path, *words).stdout)
+        assert [entry["kind"] for entry in shown["entries"]] == ["open", "analyst"]
+    assert json.loads(ledger(path, "analysts", "--format", "json").stdout)["analysts"][0]["remaining"] == "1"
+    assert json.loads(ledger(path, "head", "--format", "json").stdout)["head"] == shown["entries"][1]["hash"]
+    assert json.loads(ledger(path, "verify", "--format", "json").stdout)["entries"] == 2
+
+
+def test_a_ledger_that_cannot_be_used_has_status_1_and_a_reason(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("something else entirely\n" * 50)
+    assert "is not a ledger" in ledger(path, "verify", status=1).stderr
+    assert json.loads(ledger(path, "--format", "json", status=1).stderr)["error"] == "LedgerError"
+    assert "There is no ledger" in ledger(tmp_path / "none", status=2).stderr
+    path = tmp_path / "b.ledger"
+    ledger(path, "create", "--epsilon", "1")
+    assert "rolled back" in ledger(path, "verify", "--head", "0" * 64, status=1).stderr
+    assert "asked to have the total" in ledger(path, "create", "--epsilon", "2", status=1).stderr

@@ -37,8 +37,8 @@ EXAMPLES = [
     ),
     (
         errors.InvalidConfidence(95),
-        "Probability 95 was asked; it lies strictly between 0 and 1, such as 0.95. No noise was drawn and nothing was "
-        "charged.",
+        "Probability 95 was asked; it lies between 0 and 1, such as 0.95, and at least 10^-300 from both. No noise was "
+        "drawn and nothing was charged.",
     ),
     (
         errors.InvalidParameter(0, "n", "a whole number from 1 on"),
@@ -53,6 +53,20 @@ EXAMPLES = [
         errors.InvalidValue("not finite", "Decide by a public rule what a missing value counts as, then ask again."),
         "A value was given that is not finite. No noise was drawn and nothing was charged. Decide by a public rule "
         "what a missing value counts as, then ask again.",
+    ),
+    (
+        errors.NoLedger("visits.ledger"),
+        'There is no ledger "visits.ledger" yet. Nothing was charged. Make one with the total ε that may ever be '
+        "spent: `lapwing ledger FILE create --epsilon 2`, or Ledger.open(…, epsilon=2).",
+    ),
+    (
+        errors.BudgetExceeded("0.5", "0.3", "2", "ε", 'ledger "visits"', "visits"),
+        'This release asks for ε = 0.5, and ledger "visits" has 0.3 left of 2. No row was read and nothing was '
+        "charged. Ask for ε ≤ 0.3, or see `lapwing ledger visits`.",
+    ),
+    (
+        errors.LedgerError("visits", "is busy: another process holds it", "Try again."),
+        'Ledger "visits" is busy: another process holds it. Nothing was granted. Try again.',
     ),
     (
         errors.NoSensitivity("meen", ("count", "mean")),

@@ -9,6 +9,11 @@ from lapwing import errors
 from lapwing.entropy import EntropyForTests
 
 
+class MaskedInside:
+    def __array__(self, dtype=None, copy=None):
+        return np.ma.masked_array([1.0, 2.0], [True, False])
+
+
 class NoDraws:
     """Fails the test when anything is drawn."""
 
@@ -64,12 +69,59 @@ def test_the_value_given_is_not_changed():
         assert (value == before).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, ">f8", np.int64, np.int16, ">i8"])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda x: x,
+        np.asfortranarray,
+        lambda x: np.ascontiguousarray(x.T).T,
+        lambda x: np.ascontiguousarray(x[::-1])[::-1],
+        lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+        lambda x: np.moveaxis(np.ascontiguousarray(np.moveaxis(x.reshape(5, 2, 20), 0, 1)), 0, 1).reshape(10, 20),
+        lambda x: np.broadcast_to(x, (1, 10, 20))[0],
+    ],
+)
+def test_every_cell_of_every_memory_layout_gets_the_same_noise(layout, dtype):
+    """Same bits, same values: the layout in memory must not matter, and least of all leave the noise out."""
+    plain = (np.arange(200).reshape(10, 20) * 3).astype(dtype)
+    given = layout(plain)
+    assert (given == plain).all()
+    noisy = lw.laplace(given, sensitivity=1000, epsilon=1, entropy=EntropyForTests(7))
+    assert np.array_equal(noisy, lw.laplace(plain.copy(), sensitivity=1000, epsilon=1, entropy=EntropyForTests(7)))
+    assert (noisy != plain).mean() > 0.9
+    assert np.abs(noisy - plain).max() < 60_000
+
+
 def test_noise_lands_on_the_right_cells():
     value = np.arange(12.0).reshape(3, 4).T * 10**6
     out = lw.laplace(value, sensitivity=1, epsilon=1000)
-    assert np.abs(out - value).max() < 1
+    assert 0 < np.abs(out - value).max() < 1
     whole = lw.laplace(value.astype(np.int64), sensitivity=1, epsilon=1000)
     assert (whole == value).all()
+
+
+def test_T5_lists_of_large_ints_stay_ints():
+    for value in ([2**63, -1], [2**70, 5], [np.uint64(2**63 + 1024), np.int64(-1)], [2**63 - 1, 5]):
+        out = lw.laplace(value, sensitivity=1, epsilon=1)
+        assert out.dtype == np.int64
+        assert out[0] > 2**62
+
+
+def test_T24_the_caller_s_numpy_error_state_makes_no_error():
+    with np.errstate(all="raise"):
+        for value in (0.0, 1e-310, 1e308, -5e-324):
+            lw.laplace(np.array([value, value]), sensitivity=2**40, epsilon=1)
+            lw.LaplaceMechanism(2**40, 1).interval(np.array([value]))
+        lw.discrete_laplace(F(1, 2**1000), 10_000)
+        lw.discrete_laplace(2**50, 10_000)
+
+
+def test_T8_what_was_checked_cannot_be_changed_afterwards():
+    given = np.zeros(3)
+    checked = lw.LaplaceMechanism(1, 1)._checked(given)
+    given[0] = np.nan
+    assert (checked == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -93,6 +145,8 @@ def test_noise_lands_on_the_right_cells():
         np.array([True]),
         np.array(["a"]),
         np.array([1], np.uint64),
+        np.array([1], ">u8"),
+        MaskedInside(),
         np.array([1.0], np.longdouble),
         np.longdouble(1),
         np.ma.masked_array([1, 2], [True, False]),
@@ -102,7 +156,6 @@ def test_noise_lands_on_the_right_cells():
         [np.timedelta64(5, "D")],
         [True, False],
         {"a": 1},
-        [2**70],
         np.array(["2020-01-01"], "datetime64[D]"),
     ],
     ids=repr,
@@ -166,7 +219,7 @@ def test_laplace_is_the_mechanism():
 
 def test_randomized_response_keeps_the_shape_and_takes_only_bits():
     assert lw.randomized_response(np.ones((2, 3), np.int8), 1).shape == (2, 3)
-    for bits in ([2], [0.5], ["a"], [None], [float("nan")], [-1]):
+    for bits in ([2], [0.5], ["a"], [None], [float("nan")], [-1], np.ma.masked_array([1, 0], [1, 0])):
         with pytest.raises(errors.InvalidValue, match="not a bit"):
             lw.randomized_response(bits, 1, entropy=NoDraws())
     with pytest.raises(errors.InvalidParameter, match="number of answers"):

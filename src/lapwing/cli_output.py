@@ -1,0 +1,52 @@
+"""How the commands print: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+
+def _remember_format(ctx: click.Context, _: click.Parameter, value: str) -> str:
+    ctx.meta["lapwing.format"] = value
+    return value
+
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+format_option: Decorator = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
+    callback=_remember_format, is_eager=True, help="A table for people, or JSON for programs.",
+)  # fmt: skip
+
+
+def print_json(**fields: Any) -> None:
+    """Print one JSON object on one line."""
+    click.echo(json.dumps(fields, ensure_ascii=False))
+
+
+def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; columns of numbers go to the right."""
+    click.secho(title, bold=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=any(heads))
+    numeric = [all(_is_numeric(row[i]) for row in rows) for i in range(len(heads))]
+    for head, right in zip(heads, numeric, strict=True):
+        table.add_column(head, justify="right" if right else "left")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
+
+
+def _is_numeric(cell: str) -> bool:
+    return cell != "" and not set(cell) - set("0123456789.,e+-")
+
+
+def console() -> Console:
+    """Return the terminal, or a page of fixed width."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 110)

@@ -1,0 +1,539 @@
+"""The budget: an append-only record that lasts, is shared, and cannot be overspent.
+
+Claim L1 (ceiling).  In every order of calls, crashes and processes, the ε charged sum to at most the total, those of
+an analyst to at most the analyst's cap, and the δ to at most the total δ.
+
+Claim L2 (once).  A question at given ε and δ is charged once.  At most one answer is ever recorded for it; everyone
+who asks again gets that answer, at no charge.
+
+Claim L3 (charge first).  ``charge`` returns after its entry is durable, ``record`` after the answer is.  Nothing is
+ever removed or changed: a crash never un-spends, and a charge without an answer can be completed, at no charge.
+
+Claim L4 (chain).  ``verify`` names the first entry that was edited, removed, inserted or moved by anyone who did not
+recompute all later hashes; with a head that was kept elsewhere, it finds a ledger rolled back or rewritten.
+
+Every entry carries the totals as they are after it, under its hash, so that a grant needs the last entry alone.
+Amounts are integers: ε in 10^-9, δ in 10^-18.  Format, crash table and limits: docs/reference/ledger.md.
+Proofs: docs/explanation/ledger.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from os import PathLike, fspath
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from . import exact, store
+from .errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
+from .exact import ATTO, NANO, Number
+from .store import VERSION, Row
+
+START = "0" * 64
+"""What stands for the hash before the first entry."""
+
+_log = logging.getLogger("lapwing.ledger")
+_log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the record.
+
+    ``kind`` is open, charge, answer, analyst (a name and its cap) or total.  ``epsilon`` and ``delta`` are what was
+    charged, or the new cap or total.  Of a charge, ``answer`` is the recorded answer if ``answered``, and
+    ``repeated`` says that this call found the entry instead of making it.
+    """
+
+    number: int
+    time: str
+    kind: str
+    analyst: str | None
+    question: Any
+    epsilon: Fraction | None
+    delta: Fraction | None
+    note: str | None
+    spent: Fraction
+    hash: str
+    charge: int | None = None
+    answer: Any = None
+    answered: bool = False
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A ceiling and what is left below it; ``analyst`` is None for the whole ledger."""
+
+    analyst: str | None
+    total: Fraction
+    spent: Fraction
+
+    @property
+    def remaining(self) -> Fraction:
+        """What may still be charged."""
+        return max(self.total - self.spent, Fraction(0))
+
+
+class Ledger:
+    """A ledger in an SQLite file or a PostgreSQL database; make one with ``Ledger.open``."""
+
+    def __init__(self, engine: sa.Engine, where: str) -> None:
+        self._engine = engine
+        self.where = where
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.where!r})"
+
+    @classmethod
+    def open(
+        cls,
+        where: str | PathLike[str],
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        *,
+        wait: float = 30,
+    ) -> Ledger:
+        """Open the ledger, and check its chain; make it first if it is new and ε is given.
+
+        Args:
+            where: the path of an SQLite file, or a postgresql:// URL.
+            epsilon: the total that may ever be spent; of a ledger that exists it must be the total it has.
+            delta: the total δ, likewise; 0 if not given.
+            wait: how many seconds to wait for others who write.
+        """
+        total = None if epsilon is None else _nano(epsilon)
+        total_delta = None if delta is None else _atto(delta)
+        ledger = cls(*store.connect(fspath(where), wait, create=total is not None))
+        with ledger._transaction() as connection:
+            exists = ledger._exists(connection)
+        if not exists:
+            if total is None:
+                raise NoLedger(ledger.where)
+            with ledger._transaction(write=True) as connection:
+                ledger._create(connection, total, total_delta or 0)
+        last = ledger._check_chain()
+        for asked, has, unit, letter in (
+            (total, last["total"], NANO, "ε"),
+            (total_delta, last["total_delta"], ATTO, "δ"),
+        ):
+            if asked is not None and asked != has:
+                raise LedgerError(
+                    ledger.where,
+                    f"was asked to have the total {letter} = {exact.text(Fraction(asked, unit))}, "
+                    f"but it has {exact.text(Fraction(has, unit))}",
+                    f"Change the total by an entry of its own: `lapwing ledger {ledger.where} total`.",
+                )
+        return ledger
+
+    # --- what is left ---
+
+    @property
+    def total(self) -> Fraction:
+        """The ε that may ever be charged."""
+        return self.budget().total
+
+    @property
+    def spent(self) -> Fraction:
+        """The ε charged so far."""
+        return self.budget().spent
+
+    @property
+    def remaining(self) -> Fraction:
+        """The ε that may still be charged."""
+        return self.budget().remaining
+
+    @property
+    def delta(self) -> Budget:
+        """The δ: total, spent and remaining."""
+        with self._transaction() as connection:
+            last = self._last(connection)
+        return Budget(None, Fraction(last["total_delta"], ATTO), Fraction(last["spent_delta"], ATTO))
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry; keep it elsewhere, and give it to ``verify`` later."""
+        with self._transaction() as connection:
+            return str(self._last(connection)["hash"])
+
+    def budget(self, analyst: str | None = None) -> Budget:
+        """Return the whole budget, or an analyst's."""
+        with self._transaction() as connection:
+            row = self._last(connection)
+            if analyst is None:
+                return Budget(None, Fraction(row["total"], NANO), Fraction(row["spent"], NANO))
+            row = self._analyst(connection, analyst)
+            return Budget(analyst, Fraction(row["cap"], NANO), Fraction(row["cap_spent"], NANO))
+
+    def analysts(self) -> list[Budget]:
+        """Return the budget of every analyst, by name."""
+        with self._transaction() as connection:
+            names = connection.scalars(store.ANALYSTS)
+            rows = [self._analyst(connection, name) for name in sorted(set(names))]
+        return [Budget(row["analyst"], Fraction(row["cap"], NANO), Fraction(row["cap_spent"], NANO)) for row in rows]
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, in their order; answers stand with their charges."""
+        with self._transaction() as connection:
+            rows = store.rows(connection, store.ALL)
+            answers = {row["charge"]: row["number"] for row in rows if row["kind"] == "answer"}
+            texts = {row["number"]: row["text"] for row in store.rows(connection, sa.select(store.answers))}
+        return [_entry(row, texts.get(answers.get(row["number"], 0))) for row in rows]
+
+    # --- spending ---
+
+    def charge(self, question: Any, epsilon: Number, delta: Number = 0, analyst: str | None = None) -> Entry:
+        """Charge ε (and δ) for a question, or find that it was charged before.
+
+        Args:
+            question: anything that JSON can hold; two questions are the same when their JSON is.
+            epsilon: the ε of the release.
+            delta: the δ of the release.
+            analyst: whose cap it counts against, beside the total.
+
+        Returns:
+            the entry, durable.  If it is ``answered``, show its answer; else answer it and ``record`` the answer.
+        """
+        amount, amount_delta, text = _nano(epsilon), _atto(delta), _json(question, "question")
+        key = _sha256(f"{amount} {amount_delta} {text}")
+        with self._transaction(write=True) as connection:
+            last = self._last(connection, lock=True)
+            found = store.rows(connection, store.BY_KEY, key=key)
+            if found:
+                return self._found(connection, self._sound(found[0]))
+            mine = None if analyst is None else self._analyst(connection, analyst)
+            self._refuse_beyond(last, mine, amount, amount_delta)
+            row = self._append(
+                connection,
+                last,
+                kind="charge",
+                analyst=analyst,
+                question=text,
+                key=key,
+                epsilon=amount,
+                delta=amount_delta,
+                spent=last["spent"] + amount,
+                spent_delta=last["spent_delta"] + amount_delta,
+                cap=mine and mine["cap"],
+                cap_spent=mine and mine["cap_spent"] + amount,
+            )
+        return _entry(row)
+
+    def record(self, entry: Entry, answer: Any) -> Any:
+        """Record the answer of a charge and return it; if another was recorded first, return that one."""
+        text = _json(answer, "answer")
+        with self._transaction(write=True) as connection:
+            last = self._last(connection, lock=True)
+            found = store.rows(connection, store.BY_NUMBER, number=entry.number)
+            if not found or found[0]["kind"] != "charge" or found[0]["hash"] != entry.hash:
+                raise LedgerError(self.where, f"has no charge {entry.number} as given", "Charge the question again.")
+            charge = self._found(connection, self._sound(found[0]))
+            if charge.answered:
+                return charge.answer
+            row = self._append(connection, last, kind="answer", charge=entry.number, answer=_sha256(text))
+            connection.execute(store.ADD_ANSWER, {"number": row["number"], "text": text})
+        return json.loads(text)
+
+    # --- the owner's entries ---
+
+    def add_analyst(self, name: str, epsilon: Number, note: str | None = None) -> Entry:
+        """Add an analyst with a cap under the total."""
+        return self._set_cap(name, _nano(epsilon), note, new=True)
+
+    def set_cap(self, name: str, epsilon: Number, note: str | None = None) -> Entry:
+        """Set an analyst's cap, higher or lower; below what is spent, nothing is left."""
+        return self._set_cap(name, _nano(epsilon), note, new=False)
+
+    def set_total(self, epsilon: Number, delta: Number | None = None, note: str | None = None) -> Entry:
+        """Set the total that may ever be spent, by an entry that everyone can see."""
+        amount = _nano(epsilon)
+        with self._transaction(write=True) as connection:
+            last = self._last(connection, lock=True)
+            amount_delta = last["total_delta"] if delta is None else _atto(delta)
+            row = self._append(
+                connection, last, kind="total", epsilon=amount, delta=amount_delta, note=_text(note, "note"),
+                total=amount, total_delta=amount_delta,
+            )  # fmt: skip
+        return _entry(row)
+
+    def _set_cap(self, name: str, amount: int, note: str | None, *, new: bool) -> Entry:
+        name = _text(name, "analyst") or ""
+        with self._transaction(write=True) as connection:
+            last = self._last(connection, lock=True)
+            known = store.rows(connection, store.OF_ANALYST, analyst=name)
+            if new == bool(known):
+                raise InvalidParameter(name, "analyst", "a new name" if new else "a name in the ledger")
+            spent = self._sound(known[0])["cap_spent"] if known else 0
+            row = self._append(
+                connection, last, kind="analyst", analyst=name, epsilon=amount, note=_text(note, "note"),
+                cap=amount, cap_spent=spent,
+            )  # fmt: skip
+        return _entry(row)
+
+    # --- checking ---
+
+    def verify(self, head: str | None = None) -> int:
+        """Check all entries and answers; return the number of entries, or raise LedgerError naming the first bad one.
+
+        Args:
+            head: a hash that ``head`` gave earlier; it must still be one of the entries.
+        """
+        with self._transaction() as connection:
+            if connection.dialect.name == "sqlite":
+                damage = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+                if damage != "ok":
+                    raise self._damaged("the file is damaged")
+            hashes = [row["hash"] for row in self._checked(connection)]
+            stored = {number for (number,) in connection.execute(sa.select(store.answers.c.number))}
+            for row in store.rows(connection, store.ALL.where(store.entries.c.kind == "answer")):
+                text = connection.scalar(store.TEXT, {"number": row["number"]})
+                if text is None or _sha256(text) != row["answer"]:
+                    raise self._damaged(f"entry {row['number']}: its answer is not the one recorded")
+                stored.discard(row["number"])
+            if stored:
+                raise self._damaged(f"an answer numbered {min(stored)} belongs to no entry")
+        if head is not None and head not in hashes:
+            raise self._damaged("the head that was kept is not in it; it was rolled back, rewritten, or is another one")
+        return len(hashes)
+
+    def _check_chain(self) -> Row:
+        """Check all entries but not the answers' texts; return the last."""
+        with self._transaction() as connection:
+            return list(self._checked(connection))[-1]
+
+    def _checked(self, connection: sa.Connection) -> Iterator[Row]:
+        """Yield every entry in order, each checked against the one before; then check the head."""
+        state = _State()
+        number = 0
+        for number, result in enumerate(connection.execute(store.ALL), 1):
+            row = dict(result._mapping)
+            fault = state.fault(row, number)
+            if fault:
+                raise self._damaged(f"entry {number}: {fault}")
+            yield row
+        heads = connection.execute(store.HEAD).all()
+        if [tuple(each) for each in heads] != [(VERSION, number, state.previous)] or number == 0:
+            raise self._damaged(f"its head does not follow from its {number} entries: some were removed or added")
+
+    def _damaged(self, what: str) -> LedgerError:
+        return LedgerError(self.where, f"is damaged: {what}", "Restore it from a copy, and compare heads.")
+
+    def _sound(self, row: Row) -> Row:
+        """Return the entry if its hash is right."""
+        if _digest(row) != row["hash"]:
+            raise self._damaged(f"entry {row['number']}: does not match its hash")
+        return row
+
+    # --- reading and appending, inside a transaction ---
+
+    def _last(self, connection: sa.Connection, *, lock: bool = False) -> Row:
+        """Return the last entry, with a lock against other writers; refuse a ledger whose head is not that entry."""
+        head = connection.execute(store.LOCKED_HEAD if lock else store.HEAD).all()
+        rows = store.rows(connection, store.LAST)
+        if not rows or [tuple(each) for each in head] != [(VERSION, rows[0]["number"], rows[0]["hash"])]:
+            raise self._damaged("its head is not its last entry")
+        return self._sound(rows[0])
+
+    def _analyst(self, connection: sa.Connection, name: str) -> Row:
+        """Return the last entry that carries the analyst's cap."""
+        rows = store.rows(connection, store.OF_ANALYST, analyst=name)
+        if not rows:
+            raise InvalidParameter(name, "analyst", f'a name in ledger "{self.where}"')
+        return self._sound(rows[0])
+
+    def _found(self, connection: sa.Connection, row: Row) -> Entry:
+        """Return an entry that was there before, with its answer."""
+        answers = store.rows(connection, store.BY_CHARGE, charge=row["number"])
+        if not answers:
+            return _entry(row, repeated=True)
+        text = connection.scalar(store.TEXT, {"number": answers[0]["number"]})
+        if text is None or _sha256(text) != self._sound(answers[0])["answer"]:
+            raise self._damaged(f"entry {answers[0]['number']}: its answer is not the one recorded")
+        return _entry(row, text, repeated=True)
+
+    def _refuse_beyond(self, last: Row, mine: Row | None, amount: int, amount_delta: int) -> None:
+        """Refuse a charge beyond what is left, by the tighter of the total and the analyst's cap."""
+        all_of_us = f'ledger "{self.where}"'
+        limits = [(last["total"] - last["spent"], last["total"], all_of_us)]
+        if mine is not None:
+            limits.append((mine["cap"] - mine["cap_spent"], mine["cap"], f'analyst "{mine["analyst"]}"'))
+        left, total, who = min(limits)
+        left_delta = last["total_delta"] - last["spent_delta"]
+        if amount > left:
+            self._refuse(amount, left, total, NANO, "ε", who)
+        if amount_delta > left_delta:
+            self._refuse(amount_delta, left_delta, last["total_delta"], ATTO, "δ", all_of_us)
+
+    def _refuse(self, asked: int, left: int, total: int, unit: int, letter: str, who: str) -> None:
+        amounts = (exact.text(Fraction(amount, unit)) for amount in (asked, max(left, 0), total))
+        raise BudgetExceeded(*amounts, letter, who, self.where)
+
+    def _append(self, connection: sa.Connection, last: Row, **fields: Any) -> Row:
+        """Write the entry after ``last`` and move the head to it."""
+        row: Row = {column.name: None for column in store.entries.c}
+        row |= {name: last.get(name, 0) for name in ("total", "total_delta", "spent", "spent_delta")}
+        row |= {"number": last.get("number", 0) + 1, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        row |= {"previous": last.get("hash", START), **fields}
+        row["hash"] = _digest(row)
+        connection.execute(store.ADD_ENTRY, row)
+        connection.execute(store.MOVE_HEAD, {"to_number": row["number"], "to_hash": row["hash"]})
+        return row
+
+    def _exists(self, connection: sa.Connection) -> bool:
+        """Return whether there is a ledger of a known version; refuse what is something else."""
+        names = set(sa.inspect(connection).get_table_names())
+        if store.head.name not in names:
+            if names and connection.dialect.name == "sqlite":
+                raise LedgerError(self.where, "is not a ledger but another database", "Give another path.")
+            return False
+        versions = connection.scalars(sa.select(store.head.c.version)).all()
+        if versions != [VERSION]:
+            raise LedgerError(
+                self.where, f"has a format that this version of Lapwing does not know ({versions})", "Update Lapwing."
+            )
+        return True
+
+    def _create(self, connection: sa.Connection, total: int, total_delta: int) -> None:
+        """Make the tables and the first entry; of two who do this at once, the second waits and finds them made."""
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7667)")
+        if self._exists(connection):
+            return
+        store.metadata.create_all(connection)
+        connection.execute(store.ADD_HEAD, {"version": VERSION, "number": 0, "hash": START})
+        self._append(
+            connection, {}, kind="open", epsilon=total, delta=total_delta, total=total, total_delta=total_delta
+        )
+
+    @contextmanager
+    def _transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:
+        """Run a block in one transaction; what the database says when it fails goes to the operator's log only."""
+        try:
+            with store.open_connection(self._engine, write=write) as connection, connection.begin():
+                yield connection
+        except (SQLAlchemyError, sqlite3.Error, UnicodeError, OSError) as error:  # a damaged file brings forth all four
+            _log.error("ledger %s: %s", self.where, error)
+            raise LedgerError(self.where, *store.plain(error)) from None
+
+
+class _State:
+    """What the entries so far imply for the next one."""
+
+    def __init__(self) -> None:
+        self.previous = START
+        self.running = {"total": 0, "total_delta": 0, "spent": 0, "spent_delta": 0}
+        self.caps: dict[str, tuple[int, int]] = {}
+        self.kinds: dict[int, str] = {}
+        self.answered: set[int] = set()
+
+    def fault(self, row: Row, number: int) -> str | None:
+        """Return what is wrong with the entry, if anything, and take it in."""
+        if row["number"] != number:
+            return "is missing"
+        if row["previous"] != self.previous:
+            return "does not follow the one before it"
+        if _digest(row) != row["hash"]:
+            return "does not match its hash"
+        try:
+            adds_up = self._follows(row)
+        except (KeyError, TypeError):  # a hash made anew over something that is no entry
+            adds_up = False
+        if not adds_up:
+            return "does not add up"
+        self.previous, self.kinds[number] = row["hash"], row["kind"]
+        return None
+
+    def _follows(self, row: Row) -> bool:
+        kind, name = row["kind"], row["analyst"]
+        if kind in ("open", "total"):
+            self.running |= {"total": row["epsilon"], "total_delta": row["delta"]}
+        elif kind == "charge":
+            self.running["spent"] += row["epsilon"]
+            self.running["spent_delta"] += row["delta"]
+            if any(self.running[f"spent{unit}"] > self.running[f"total{unit}"] for unit in ("", "_delta")):
+                return False
+            if name is not None:
+                cap, spent = self.caps[name]
+                self.caps[name] = (cap, spent + row["epsilon"])
+                if spent + row["epsilon"] > cap:
+                    return False
+            if row["key"] != _sha256(f"{row['epsilon']} {row['delta']} {row['question']}"):
+                return False
+        elif kind == "analyst":
+            self.caps[name] = (row["epsilon"], self.caps.get(name, (0, 0))[1])
+        elif kind == "answer":
+            if self.kinds.get(row["charge"]) != "charge" or row["charge"] in self.answered:
+                return False
+            self.answered.add(row["charge"])
+        else:
+            return False
+        carried = None if name is None else (row["cap"], row["cap_spent"])
+        return self.running == {key: row[key] for key in self.running} and carried == self.caps.get(name)
+
+
+def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:
+    return Entry(
+        number=row["number"],
+        time=row["time"],
+        kind=row["kind"],
+        analyst=row["analyst"],
+        question=None if row["question"] is None else json.loads(row["question"]),
+        epsilon=None if row["epsilon"] is None else Fraction(row["epsilon"], NANO),
+        delta=None if row["delta"] is None else Fraction(row["delta"], ATTO),
+        note=row["note"],
+        spent=Fraction(row["spent"], NANO),
+        hash=row["hash"],
+        charge=row["charge"],
+        answer=None if answer is None else json.loads(answer),
+        answered=answer is not None,
+        repeated=repeated,
+    )
+
+
+def _digest(row: Row) -> str:
+    """Return the hash of an entry: of the canonical JSON of its fields that are set, but the hash itself."""
+    fields = {name: value for name, value in row.items() if value is not None and name != "hash"}
+    return _sha256(_canonical(fields, default=repr))  # what JSON does not know, a damaged file may hold
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(str(text).encode()).hexdigest()
+
+
+def _canonical(value: Any, **options: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, **options)
+
+
+def _json(value: Any, name: str) -> str:
+    """Return the canonical JSON of a question or an answer."""
+    try:
+        return _canonical(value)
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidParameter(f"a {type(value).__name__}", name, "made of what JSON can hold") from None
+
+
+def _text(value: str | None, name: str) -> str | None:
+    """Return a short printable text."""
+    if value is None and name == "note":
+        return None
+    if not isinstance(value, str) or not 0 < len(value) <= 200 or not value.isprintable() or value != value.strip():
+        raise InvalidParameter(value, name, "a printable text of 1 to 200 characters")
+    return value
+
+
+def _nano(epsilon: Number) -> int:
+    return int(exact.epsilon(epsilon) * NANO)
+
+
+def _atto(delta: Number) -> int:
+    return int(exact.delta(delta) * ATTO)

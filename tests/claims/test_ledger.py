@@ -1,0 +1,395 @@
+"""Claims L1 to L4: the budget holds under races, crashes and tampering."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, suppress
+from fractions import Fraction as F
+from itertools import count
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lapwing import errors
+from lapwing.ledger import Ledger
+
+RACER = """
+import json, sys
+from lapwing import errors
+from lapwing.ledger import Ledger
+ledger, name, granted = Ledger.open(sys.argv[1]), sys.argv[2], 0
+for i in range(100):
+    try:
+        ledger.charge([name, i], "0.01")
+        granted += 1
+    except errors.BudgetExceeded:
+        pass
+print(granted)
+"""
+
+SAME = """
+import json, sys
+from lapwing.ledger import Ledger
+ledger = Ledger.open(sys.argv[1], epsilon=1)
+entry = ledger.charge("how many?", "0.1")
+print(json.dumps(ledger.record(entry, {"from": sys.argv[2]})))
+"""
+
+
+def run_together(script: str, where: str, processes: int) -> list[str]:
+    started = [
+        subprocess.Popen([sys.executable, "-c", script, where, str(i)], stdout=subprocess.PIPE, text=True)
+        for i in range(processes)
+    ]
+    outputs = [process.communicate()[0] for process in started]
+    assert all(process.returncode == 0 for process in started)
+    return outputs
+
+
+def test_L1_T25_sixteen_processes_are_granted_exactly_the_total(where):
+    ledger = Ledger.open(where, epsilon=5)
+    granted = [int(output) for output in run_together(RACER, where, 16)]
+    assert sum(granted) == 500
+    assert (ledger.spent, ledger.remaining) == (5, 0)
+    assert ledger.verify() == 501
+
+
+def test_L1_threads_are_granted_exactly_the_total(where):
+    ledger = Ledger.open(where, epsilon=1)
+    granted = []
+
+    def ask(name: int) -> None:
+        for i in range(20):
+            with suppress(errors.BudgetExceeded):
+                granted.append(ledger.charge([name, i], "0.01").number)
+
+    threads = [threading.Thread(target=ask, args=(name,)) for name in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(granted) == len(set(granted)) == 100
+    assert ledger.remaining == 0
+    ledger.verify()
+
+
+def test_L1_T28_ten_tenths_fit_and_the_eleventh_is_refused(where):
+    ledger = Ledger.open(where, epsilon="1")
+    for i in range(10):
+        ledger.charge(i, "0.1")
+    with pytest.raises(errors.BudgetExceeded) as caught:
+        ledger.charge(10, 0.1)
+    assert str(caught.value).startswith(f'This release asks for ε = 0.1, and ledger "{ledger.where}" has 0 left of 1.')
+    assert (ledger.spent, len(ledger.entries())) == (1, 11)
+
+
+def test_L2_T27_many_who_ask_the_same_at_once_get_one_answer_for_one_charge(where):
+    answers = run_together(SAME, where, 8)
+    assert len(set(answers)) == 1
+    ledger = Ledger.open(where)
+    assert ledger.spent == F(1, 10)
+    assert [entry.kind for entry in ledger.entries()] == ["open", "charge", "answer"]
+    again = ledger.charge("how many?", 0.1)
+    assert (again.repeated, again.answered, again.answer) == (True, True, json.loads(answers[0]))
+    assert ledger.spent == F(1, 10)
+
+
+def child(work) -> tuple[int, int]:
+    """Fork; run ``work(write)`` in the child; return its process id and the end of the pipe to read."""
+    receive, send = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            work(lambda line: os.write(send, (line + "\n").encode()))
+        finally:
+            os._exit(0)
+    os.close(send)
+    return process, receive
+
+
+def told(receive: int) -> list[list]:
+    with os.fdopen(receive) as lines:
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def release_for_ever(where: str, start: int):
+    """Charge, answer, record and show one question after the other."""
+
+    def work(write) -> None:
+        ledger = Ledger.open(where)
+        write(json.dumps(["ready", 0, 0]))
+        for i in count(start):
+            try:
+                entry = ledger.charge(i, "0.001")
+            except errors.BudgetExceeded:
+                continue
+            write(json.dumps(["granted", i, entry.number]))
+            write(json.dumps(["shown", i, ledger.record(entry, {"n": i})]))
+
+    return work
+
+
+@pytest.mark.parametrize("kills", [200])
+def test_L3_T26_kill_at_random_moments_never_unspends_sqlite(tmp_path, kills):
+    check_kills(str(tmp_path / "visits.ledger"), kills)
+
+
+def test_L3_kill_at_random_moments_never_unspends_postgresql(postgres):
+    check_kills(postgres, 40)
+
+
+def check_kills(where: str, kills: int) -> None:
+    ledger = Ledger.open(where, epsilon="1.5")
+    before, shown = F(0), {}
+    for attempt in range(kills):
+        process, receive = child(release_for_ever(where, attempt * 1000))
+        seen = b""
+        while seen.count(b"\n") < (3 if attempt == 0 else 1):  # once, wait until something is shown
+            seen += os.read(receive, 1)
+        time.sleep(random.uniform(0, 0.03))
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        lines = [json.loads(line) for line in seen.splitlines()] + told(receive)
+        ledger = Ledger.open(where)  # works without any repair, and checks the chain
+        assert before <= ledger.spent <= ledger.total
+        before = ledger.spent
+        entries = {entry.number: entry for entry in ledger.entries() if entry.kind == "charge"}
+        shown |= {i: answer for kind, i, answer in lines if kind == "shown"}
+        for kind, i, number in lines:
+            assert kind != "granted" or entries[number].question == i
+    assert shown
+    assert ledger.verify() > kills // 10
+    answers = {entry.question: entry.answer for entry in ledger.entries() if entry.answered}
+    assert all(answers[i] == answer for i, answer in shown.items())
+
+
+def count_statements(where: str) -> int:
+    """Return how many statements and commits a charge and a record take."""
+    seen = []
+    ledger = Ledger.open(where)
+    for name in ("before_cursor_execute", "commit", "begin"):
+        sa.event.listen(ledger._engine, name, lambda *_: seen.append(1))
+    ledger.record(ledger.charge("counted", "0.1"), 1)
+    return len(seen)
+
+
+def test_L3_kill_before_every_single_step_leaves_a_charge_that_can_be_completed(where):
+    ledger = Ledger.open(where, epsilon=10)
+    steps = count_statements(where)
+    assert steps > 10
+    for step in range(steps + 2):
+
+        def work(write, step=step) -> None:
+            mine, left = Ledger.open(where), [step]
+
+            def maybe_die(*_) -> None:
+                left[0] -= 1
+                if left[0] < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            for name in ("before_cursor_execute", "commit", "begin"):
+                sa.event.listen(mine._engine, name, maybe_die)
+            entry = mine.charge(["step", step], "0.1")
+            write(json.dumps(["granted", entry.number]))
+            write(json.dumps(["shown", mine.record(entry, "first")]))
+
+        spent = ledger.spent
+        process, receive = child(work)
+        os.waitpid(process, 0)
+        lines = told(receive)
+        assert ledger.spent in (spent, spent + F(1, 10))
+        if lines:
+            assert ledger.spent == spent + F(1, 10)
+        entry = ledger.charge(["step", step], "0.1")  # asked again: completes, and costs nothing twice
+        assert ledger.spent == spent + F(1, 10)
+        answer = ledger.record(entry, "second")
+        assert answer == ("first" if entry.answered else "second")
+        if len(lines) == 2:
+            assert lines[1] == ["shown", "first"] == ["shown", answer]
+    ledger.verify()
+
+
+def test_L3_nothing_is_removed_or_changed_by_any_call(where):
+    ledger = Ledger.open(where, epsilon=3, delta="1e-6")
+    steps = [
+        lambda: ledger.add_analyst("ana", 1),
+        lambda: ledger.charge("a", 1, "1e-7", analyst="ana"),
+        lambda: ledger.record(ledger.charge("a", 1, "1e-7"), [1]),
+        lambda: ledger.set_cap("ana", "0.5"),
+        lambda: ledger.set_total(2),
+        lambda: ledger.charge("b", "0.1"),
+    ]
+    before = ledger.entries()
+    for step in steps:
+        step()
+        after = ledger.entries()
+        assert [entry.hash for entry in after[: len(before)]] == [entry.hash for entry in before]
+        before = after
+    assert ledger.verify() == 7
+
+
+# --- L4: tampering ---
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A finished SQLite ledger with every kind of entry."""
+    path = tmp_path_factory.mktemp("kept") / "kept.ledger"
+    ledger = Ledger.open(path, epsilon=3, delta="1e-6")
+    ledger.add_analyst("ana", 2, note="until May")
+    for i in range(4):
+        entry = ledger.charge({"sql": f"SELECT {i}"}, "0.1", "1e-9", analyst="ana" if i % 2 else None)
+        if i != 2:
+            ledger.record(entry, {"n": i * 100})
+    ledger.set_cap("ana", 1)
+    ledger.set_total("2.5", note="board")
+    assert ledger.verify() == 11
+    assert not path.with_name("kept.ledger-wal").exists()
+    return path
+
+
+def columns(path, table: str) -> list[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def contents(path) -> list:
+    with closing(sqlite3.connect(path)) as connection:
+        tables = ("lapwing_ledger", "lapwing_entries", "lapwing_answers")
+        return [connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in tables]
+
+
+def is_refused(path, head: str | None = None) -> bool:
+    try:
+        Ledger.open(path).verify(head)
+    except errors.LedgerError:
+        return True
+    return False
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_L4_every_edit_of_a_stored_value_is_found(kept, tmp_path, data):
+    copy = tmp_path / f"{random.random()}.ledger"
+    shutil.copy(kept, copy)
+    table = data.draw(st.sampled_from(["lapwing_entries", "lapwing_entries", "lapwing_answers", "lapwing_ledger"]))
+    column = data.draw(st.sampled_from(columns(copy, table)))
+    with closing(sqlite3.connect(copy)) as connection:
+        rows = connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+        rowid, value = data.draw(st.sampled_from(rows))
+        if isinstance(value, int):
+            new = value + data.draw(st.integers(-3, 3).filter(bool) | st.sampled_from([10**9, -(10**12)]))
+        elif value:
+            at = data.draw(st.integers(0, len(value) - 1))
+            new = value[:at] + chr(ord(value[at]) ^ data.draw(st.integers(1, 31))) + value[at + 1 :]
+        else:
+            new = data.draw(st.sampled_from(["x", 1, ""]))
+        try:
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new, rowid))
+            connection.commit()
+        except sqlite3.IntegrityError:
+            return  # the database itself refuses two of the same number
+    assert contents(copy) != contents(kept)
+    assert is_refused(copy)
+
+
+@pytest.mark.parametrize("number", range(1, 12))
+def test_L4_every_deletion_insertion_and_exchange_is_found(kept, tmp_path, number):
+    for change in (
+        [f"DELETE FROM lapwing_entries WHERE number = {number}"],
+        [f"DELETE FROM lapwing_entries WHERE number >= {number}"],
+        [f"UPDATE lapwing_entries SET number = 99 WHERE number = {number}"],
+        [
+            f"UPDATE lapwing_entries SET number = -1 WHERE number = {number}",
+            f"UPDATE lapwing_entries SET number = {number} WHERE number = {number % 11 + 1}",
+            f"UPDATE lapwing_entries SET number = {number % 11 + 1} WHERE number = -1",
+        ],
+        [
+            "CREATE TABLE extra AS SELECT * FROM lapwing_entries",
+            f"UPDATE extra SET number = 12, key = NULL, charge = NULL WHERE number = {number}",
+            "INSERT INTO lapwing_entries SELECT * FROM extra WHERE number = 12",
+            "DROP TABLE extra",
+        ],
+        [f"DELETE FROM lapwing_answers WHERE number = {number}", "INSERT INTO lapwing_answers VALUES (77, '1')"],
+        ["DELETE FROM lapwing_ledger"],
+        ["INSERT INTO lapwing_ledger VALUES (2, 1, 'x')"],
+    ):
+        copy = tmp_path / f"{random.random()}.ledger"
+        shutil.copy(kept, copy)
+        with closing(sqlite3.connect(copy)) as connection:
+            for statement in change:
+                connection.execute(statement)
+            connection.commit()
+        assert is_refused(copy), change
+
+
+def test_L4_a_flipped_byte_is_found_or_changes_nothing(kept, tmp_path):
+    """One bit in every fortieth byte of the file: the flip is refused, or all rows are as they were (free space)."""
+    raw, good = kept.read_bytes(), contents(kept)
+    copy = tmp_path / "flipped.ledger"
+    harmless = 0
+    for at in range(random.randrange(40), len(raw), 40):
+        copy.write_bytes(raw[:at] + bytes([raw[at] ^ (1 << random.randrange(8))]) + raw[at + 1 :])
+        if not is_refused(copy):
+            harmless += 1
+            assert contents(copy) == good, at
+    assert harmless < len(raw) // 40
+
+
+def test_L4_the_first_bad_entry_is_named(kept, tmp_path):
+    copy = tmp_path / "a.ledger"
+    shutil.copy(kept, copy)
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("UPDATE lapwing_entries SET epsilon = 1 WHERE number IN (5, 7)")
+        connection.commit()
+    with pytest.raises(errors.LedgerError, match="is damaged: entry 5: does not match its hash"):
+        Ledger.open(copy)
+
+
+def test_L4_a_roll_back_is_found_by_a_head_kept_elsewhere(tmp_path):
+    path, old = tmp_path / "a.ledger", tmp_path / "old"
+    ledger = Ledger.open(path, epsilon=1)
+    ledger.charge("a", "0.5")
+    shutil.copy(path, old)
+    first = ledger.head
+    ledger.charge("b", "0.5")
+    head = ledger.head
+    assert ledger.verify(first) == ledger.verify(head) == 3
+    shutil.copy(old, path)
+    assert ledger.verify() == 2  # a whole older copy is sound in itself
+    with pytest.raises(errors.LedgerError, match="rolled back"):
+        ledger.verify(head)
+
+
+def test_L4_a_chain_hashed_anew_still_has_to_add_up(kept, tmp_path):
+    """Someone lowers what an entry cost and recomputes all hashes: the sums do not follow, unless redone as well."""
+    from lapwing.ledger import _digest
+
+    copy = tmp_path / "a.ledger"
+    shutil.copy(kept, copy)
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.row_factory = sqlite3.Row
+        connection.execute("UPDATE lapwing_entries SET epsilon = 1 WHERE number = 3")
+        previous = "0" * 64
+        for row in connection.execute("SELECT * FROM lapwing_entries ORDER BY number").fetchall():
+            fields = dict(row) | {"previous": previous}
+            previous = _digest(fields)
+            connection.execute(
+                "UPDATE lapwing_entries SET previous = ?, hash = ? WHERE number = ?",
+                (fields["previous"], previous, row["number"]),
+            )
+        connection.execute("UPDATE lapwing_ledger SET hash = ?", (previous,))
+        connection.commit()
+    with pytest.raises(errors.LedgerError, match="entry 3: does not add up"):
+        Ledger.open(copy)

@@ -1,0 +1,329 @@
+"""The ledger as its users meet it: entries, caps, messages, and what happens when the place fails."""
+
+import os
+import resource
+import signal
+import sqlite3
+import threading
+from contextlib import closing
+from fractions import Fraction as F
+
+import pytest
+
+import lapwing as lw
+from lapwing import errors
+from lapwing.ledger import Ledger
+
+from ..claims.test_ledger import child, told
+
+
+def test_a_new_ledger_has_everything_left(where):
+    ledger = Ledger.open(where, epsilon=2, delta="1e-6")
+    assert (ledger.total, ledger.spent, ledger.remaining) == (2, 0, 2)
+    assert ledger.delta.remaining == F(1, 10**6)
+    assert [entry.kind for entry in ledger.entries()] == ["open"]
+    assert lw.Ledger is Ledger
+
+
+def test_a_budget_lasts_when_opened_again(where):
+    Ledger.open(where, epsilon=2).charge("a", "0.5")
+    assert Ledger.open(where).remaining == Ledger.open(where, epsilon=2).remaining == F(3, 2)
+
+
+def test_the_answer_comes_back_as_it_was_recorded(where):
+    ledger = Ledger.open(where, epsilon=2)
+    answer = {"rows": [{"ward": 'nörd "1"', "n": 412, "share": 0.25, "none": None}], "flag": True}
+    entry = ledger.charge({"sql": "SELECT …", "version": 1}, "0.5")
+    assert (entry.number, entry.answered, entry.repeated, entry.epsilon) == (2, False, False, F(1, 2))
+    assert ledger.record(entry, answer) == answer
+    assert ledger.record(entry, "another") == answer
+    again = ledger.charge({"version": 1, "sql": "SELECT …"}, 0.5)
+    assert (again.number, again.answer, again.repeated) == (2, answer, True)
+
+
+def test_null_is_an_answer(where):
+    ledger = Ledger.open(where, epsilon=2)
+    ledger.record(ledger.charge("a", 1), None)
+    assert ledger.charge("a", 1).answered
+
+
+def test_another_epsilon_delta_or_question_is_another_charge(where):
+    ledger = Ledger.open(where, epsilon=2, delta="0.1")
+    numbers = {
+        ledger.charge("a", "0.1").number,
+        ledger.charge("a", "0.2").number,
+        ledger.charge("a", "0.1", "1e-9").number,
+        ledger.charge("b", "0.1").number,
+        ledger.charge(["a"], "0.1").number,
+        ledger.charge("a", "0.10").number,
+    }
+    assert len(numbers) == 5
+
+
+def test_a_question_is_shared_between_analysts(where):
+    ledger = Ledger.open(where, epsilon=2)
+    ledger.add_analyst("ana", 1)
+    ledger.add_analyst("bea", 1)
+    ledger.record(ledger.charge("a", "0.5", analyst="ana"), 7)
+    assert ledger.charge("a", "0.5", analyst="bea").answer == 7
+    assert [each.spent for each in ledger.analysts()] == [F(1, 2), 0]
+
+
+def test_caps_hold_under_the_total(where):
+    ledger = Ledger.open(where, epsilon=1)
+    ledger.add_analyst("ana", "0.3")
+    ledger.add_analyst("bea", 1)
+    ledger.charge("a", "0.3", analyst="ana")
+    with pytest.raises(errors.BudgetExceeded) as caught:
+        ledger.charge("b", "0.1", analyst="ana")
+    assert str(caught.value) == (
+        'This release asks for ε = 0.1, and analyst "ana" has 0 left of 0.3. No row was read and nothing was charged. '
+        f"Nothing more can be asked, or see `lapwing ledger {ledger.where}`."
+    )
+    with pytest.raises(errors.BudgetExceeded) as caught:
+        ledger.charge("b", "0.8", analyst="bea")
+    assert str(caught.value) == (
+        f'This release asks for ε = 0.8, and ledger "{ledger.where}" has 0.7 left of 1. No row was read and nothing '
+        f"was charged. Ask for ε ≤ 0.7, or see `lapwing ledger {ledger.where}`."
+    )
+    ledger.charge("b", "0.7", analyst="bea")
+    assert ledger.remaining == 0
+    with pytest.raises(errors.InvalidParameter, match="cleo"):
+        ledger.charge("c", "0.1", analyst="cleo")
+
+
+def test_a_cap_can_be_lowered_below_what_is_spent_and_raised_again(where):
+    ledger = Ledger.open(where, epsilon=5)
+    ledger.add_analyst("ana", 2)
+    ledger.charge("a", 1, analyst="ana")
+    ledger.set_cap("ana", "0.5", note="leaves in May")
+    assert ledger.budget("ana").remaining == 0
+    with pytest.raises(errors.BudgetExceeded, match=r"0 left of 0\.5"):
+        ledger.charge("b", "0.1", analyst="ana")
+    ledger.set_cap("ana", 3)
+    assert ledger.budget("ana").remaining == 2
+    assert ledger.verify() == 5
+
+
+def test_the_total_is_raised_by_an_entry_of_its_own_and_never_silently(where):
+    ledger = Ledger.open(where, epsilon=1)
+    with pytest.raises(errors.LedgerError, match="asked to have the total ε = 2, but it has 1"):
+        Ledger.open(where, epsilon=2)
+    with pytest.raises(errors.LedgerError, match=r"δ = 0\.1, but it has 0"):
+        Ledger.open(where, delta="0.1")
+    entry = ledger.set_total(2, note="board decision 7")
+    assert (entry.kind, entry.epsilon, entry.note) == ("total", 2, "board decision 7")
+    assert Ledger.open(where, epsilon=2).remaining == 2
+    ledger.set_total("0.5")
+    ledger.charge("a", "0.5")
+    assert ledger.verify() == 4
+
+
+def test_delta_is_counted_too(where):
+    ledger = Ledger.open(where, epsilon=5, delta="1e-6")
+    ledger.charge("a", 1, "6e-7")
+    with pytest.raises(errors.BudgetExceeded, match=r"δ = 0\.0000005, and ledger"):
+        ledger.charge("b", 1, "5e-7")
+    ledger.charge("b", 1, "4e-7")
+    assert ledger.delta.remaining == 0
+    assert Ledger.open(where).spent == 2
+
+
+@pytest.mark.parametrize("delta", [1, -1, "x", "1e-19", float("nan"), True])
+def test_other_deltas_are_refused(tmp_path, delta):
+    with pytest.raises(errors.InvalidParameter, match="δ"):
+        Ledger.open(tmp_path / "a", epsilon=1).charge("a", 1, delta)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, 1001, "x", float("nan"), 1e-10, True])
+def test_T17_other_epsilons_are_refused(tmp_path, epsilon):
+    ledger = Ledger.open(tmp_path / "a", epsilon=1)
+    with pytest.raises(errors.InvalidEpsilon):
+        ledger.charge("a", epsilon)
+    with pytest.raises(errors.InvalidEpsilon):
+        Ledger.open(tmp_path / "b", epsilon=epsilon)
+    assert not (tmp_path / "b").exists()
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize("thing", [object(), {1, 2}, float("nan"), [float("inf")], b"x"])
+def test_what_json_cannot_hold_is_refused(tmp_path, thing):
+    ledger = Ledger.open(tmp_path / "a", epsilon=1)
+    with pytest.raises(errors.InvalidParameter, match="question"):
+        ledger.charge(thing, 1)
+    entry = ledger.charge("a", 1)
+    with pytest.raises(errors.InvalidParameter, match="answer"):
+        ledger.record(entry, thing)
+    assert ledger.record(entry, 5) == 5
+
+
+@pytest.mark.parametrize("name", ["", " ana", "a\nb", "x" * 201, None, 5])
+def test_names_are_printable(tmp_path, name):
+    with pytest.raises(errors.InvalidParameter, match="analyst"):
+        Ledger.open(tmp_path / "a", epsilon=1).add_analyst(name, 1)
+
+
+def test_an_analyst_is_added_once_and_known_before_a_cap_is_set(where):
+    ledger = Ledger.open(where, epsilon=1)
+    with pytest.raises(errors.InvalidParameter, match="a name in the ledger"):
+        ledger.set_cap("ana", 1)
+    ledger.add_analyst("ana", 1)
+    with pytest.raises(errors.InvalidParameter, match="a new name"):
+        ledger.add_analyst("ana", 1)
+
+
+def test_an_entry_of_another_ledger_is_not_recorded(tmp_path):
+    mine, other = Ledger.open(tmp_path / "a", epsilon=1), Ledger.open(tmp_path / "b", epsilon=1)
+    entry = other.charge("b", 1)
+    mine.charge("a", 1)
+    with pytest.raises(errors.LedgerError, match="has no charge 2 as given"):
+        mine.record(entry, 1)
+
+
+def test_a_password_is_never_shown():
+    with pytest.raises(errors.LedgerError) as caught:
+        Ledger.open("postgresql://ana:secret-4711@127.0.0.1:1/none", wait=2)
+    assert "4711" not in str(caught.value) + repr(caught.value)
+    assert "cannot be reached" in str(caught.value)
+
+
+# --- when the place fails: one clear error, nothing granted ---
+
+
+def test_a_file_that_is_not_there_is_not_made_without_a_total(tmp_path):
+    with pytest.raises(errors.NoLedger, match="There is no ledger"):
+        Ledger.open(tmp_path / "none.ledger")
+    assert not (tmp_path / "none.ledger").exists()
+    with pytest.raises(errors.LedgerError, match="cannot be opened"):
+        Ledger.open(tmp_path / "no folder" / "a.ledger", epsilon=1)
+    with pytest.raises(errors.InvalidParameter, match="postgresql:// URL"):
+        Ledger.open("mysql://somewhere", epsilon=1)
+
+
+def test_an_empty_postgresql_database_is_no_ledger(postgres):
+    with pytest.raises(errors.NoLedger):
+        Ledger.open(postgres)
+
+
+def test_a_file_that_is_not_a_ledger_is_left_alone(tmp_path):
+    text, database = tmp_path / "a.txt", tmp_path / "b.db"
+    text.write_text("patients\n" * 100)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE visits (a)")
+        connection.commit()
+    for path, reason in ((text, "is not a ledger but some other file"), (database, "is not a ledger but another")):
+        before = path.read_bytes()
+        with pytest.raises(errors.LedgerError, match=reason):
+            Ledger.open(path, epsilon=1)
+        assert path.read_bytes() == before
+
+
+def test_an_unknown_version_is_refused(where, tmp_path):
+    import sqlalchemy as sa
+
+    ledger = Ledger.open(where, epsilon=1)
+    with ledger._transaction(write=True) as connection:
+        connection.execute(sa.text("UPDATE lapwing_ledger SET version = 2"))
+    with pytest.raises(errors.LedgerError, match="does not know"):
+        Ledger.open(where)
+    with pytest.raises(errors.LedgerError):
+        ledger.charge("a", 1)
+
+
+def test_a_locked_ledger_says_so(tmp_path):
+    path = tmp_path / "a.ledger"
+    ledger = Ledger.open(path, epsilon=1, wait=0.1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(errors.LedgerError, match="is busy"):
+            ledger.charge("a", 1)
+        other.execute("ROLLBACK")
+    assert ledger.spent == 0
+
+
+def test_a_locked_postgresql_says_so(postgres):
+    import psycopg
+
+    ledger = Ledger.open(postgres, epsilon=1, wait=0.2)
+    with psycopg.connect(postgres) as other:
+        other.execute("SELECT * FROM lapwing_ledger FOR UPDATE")
+        with pytest.raises(errors.LedgerError, match="is busy"):
+            ledger.charge("a", 1)
+    assert ledger.spent == 0
+
+
+def test_a_full_disk_grants_nothing(tmp_path):
+    """A real write error: the process may not make files larger than now."""
+    path = str(tmp_path / "a.ledger")
+    ledger = Ledger.open(path, epsilon=100)
+
+    def work(write) -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        size = os.path.getsize(path) + 20_000  # noqa: PTH202 - pathlib imports would need to read files
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        mine = Ledger.open(path)
+        for i in range(100):
+            try:
+                mine.charge(["x" * 3000, i], "0.01")
+            except errors.LedgerError as error:
+                write(f'["refused", "{str(error).split(chr(34))[2][:17]}", {i}]')
+                return
+
+    process, receive = child(work)
+    os.waitpid(process, 0)
+    ((_, reason, granted),) = told(receive)
+    assert reason == " cannot be written"[:17]
+    assert ledger.spent == F(granted, 100)
+    ledger.verify()
+    ledger.charge("room again", "0.01")
+
+
+def test_a_read_only_ledger_grants_nothing(tmp_path):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    path = folder / "a.ledger"
+    ledger = Ledger.open(path, epsilon=1)
+    ledger.charge("a", "0.1")
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    for parent in [tmp_path, *tmp_path.parents]:
+        if parent.stat().st_uid == os.getuid() and str(parent).startswith("/tmp/pytest"):
+            parent.chmod(0o755)
+
+    def work(write) -> None:
+        if os.getuid() == 0:
+            os.setuid(65534)  # root may write everything
+        try:
+            Ledger.open(str(path)).charge("b", "0.1")
+        except errors.LedgerError as error:
+            reason = str(error).replace('"', "'")
+            write(f'["refused", "{reason}"]')
+
+    process, receive = child(work)
+    os.waitpid(process, 0)
+    folder.chmod(0o755)
+    path.chmod(0o644)
+    ((_, reason),) = told(receive)
+    assert "read-only" in reason or "cannot be opened" in reason
+    assert ledger.spent == F(1, 10)
+
+
+def test_two_who_make_it_at_once_make_one(where):
+    made = []
+    threads = [threading.Thread(target=lambda: made.append(Ledger.open(where, epsilon=1))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 6
+    assert Ledger.open(where).verify() == 1
+
+
+def test_T24_the_database_s_words_go_to_the_log_only(tmp_path, caplog):
+    path = tmp_path / "a.txt"
+    path.write_text("no database here, secret-4711\n" * 50)
+    with pytest.raises(errors.LedgerError) as caught:
+        Ledger.open(path)
+    assert "sqlite" not in str(caught.value).lower()
+    assert "sqlite3" in caplog.text
+    assert "4711" not in caplog.text
