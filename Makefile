@@ -37,9 +37,10 @@ format: $(READY)  ## put the code into its standard form
 docs: $(READY)  ## write the generated reference pages
 	$(BIN)/python docs/generate.py
 
-bench: $(READY)  ## measure noise and timing, against the peers, into docs/reference/benchmarks.md
+bench: $(READY)  ## measure speed, timing and the peers, into docs/reference/benchmarks.md
 	$(BIN)/python bench/noise.py
 	$(BIN)/python bench/timing.py
+	$(BIN)/python bench/ledger.py
 
 clean:  ## remove what the targets made
 	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
-from noise import PAGE, ROOT, busy_seconds, machine, number, replace_section, step, table, used_elsewhere
 from numpy.typing import NDArray
+from page import PAGE, ROOT, busy_seconds, machine, number, replace_section, step, table, used_elsewhere
 from scipy import stats
 
 import lapwing as lw

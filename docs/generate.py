@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import click
@@ -77,7 +78,7 @@ def _members(kind: type) -> list[str]:
         if name.startswith("_"):
             continue
         first = (inspect.getdoc(member) or "").split("\n")[0]
-        if isinstance(member, property):
+        if isinstance(member, property | cached_property):
             lines.append(f"- `.{name}`: {first}")
         elif inspect.isfunction(member):
             lines.append(f"- `.{name}{_signature(member)}`: {first}")

@@ -18,7 +18,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-_ZEROS = bytes(1 << 20)
+_ZEROS = bytes(1 << 21)
 
 
 class Stream(Protocol):

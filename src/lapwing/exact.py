@@ -117,8 +117,8 @@ def probability(asked: object) -> Fraction:
     return value
 
 
-def whole(asked: object, name: str, most: int = 10**18) -> int:
-    """Return a whole number from 1 to ``most``."""
+def whole(asked: object, name: str, most: int | None = 10**18) -> int:
+    """Return a whole number from 1 to ``most``, if there is a most."""
     allowed = "a whole number from 1 on"
     try:
         value = rational(asked)
@@ -126,7 +126,7 @@ def whole(asked: object, name: str, most: int = 10**18) -> int:
         raise InvalidParameter(asked, name, allowed) from None
     if value.denominator != 1 or value < 1:
         raise InvalidParameter(asked, name, allowed)
-    if value > most:
+    if most is not None and value > most:
         raise InvalidParameter(asked, name, f"{allowed}, to 10^18 at most")
     return int(value)
 

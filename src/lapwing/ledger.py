@@ -22,13 +22,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import sqlalchemy as sa
@@ -91,6 +93,8 @@ class Ledger:
     def __init__(self, engine: sa.Engine, where: str) -> None:
         self._engine = engine
         self.where = where
+        self.close = weakref.finalize(self, _close, engine, os.getpid())
+        """Close the connections kept; a file may be copied safely then."""
 
     def __repr__(self) -> str:
         return f"Ledger({self.where!r})"
@@ -114,7 +118,7 @@ class Ledger:
         """
         total = None if epsilon is None else _nano(epsilon)
         total_delta = None if delta is None else _atto(delta)
-        ledger = cls(*store.connect(fspath(where), wait, create=total is not None))
+        ledger = cls(*store.connect(os.fspath(where), wait, create=total is not None))
         with ledger._transaction() as connection:
             exists = ledger._exists(connection)
         if not exists:
@@ -479,6 +483,10 @@ class _State:
             return False
         carried = None if name is None else (row["cap"], row["cap_spent"])
         return self.running == {key: row[key] for key in self.running} and carried == self.caps.get(name)
+
+
+def _close(engine: sa.Engine, process: int) -> None:
+    engine.dispose(close=os.getpid() == process)  # a forked child leaves its parent's connections alone
 
 
 def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:

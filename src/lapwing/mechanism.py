@@ -26,7 +26,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -87,7 +87,7 @@ class LaplaceMechanism:
         object.__setattr__(self, "epsilon", exact.epsilon(epsilon))
         object.__setattr__(self, "sensitivity", exact.sensitivity(sensitivity))
 
-    @property
+    @cached_property
     def scale(self) -> Fraction:
         """The noise scale, Δ/ε."""
         return self.sensitivity / self.epsilon
@@ -106,6 +106,10 @@ class LaplaceMechanism:
         """Return the grid on which ``cells`` floats are released (claim M2)."""
         return _grid(self.sensitivity, self.epsilon, exact.whole(cells, "cells"))
 
+    @cached_property
+    def _grid_of_one(self) -> Grid:
+        return self.grid()
+
     @overload
     def release(self, value: int, *, entropy: Entropy = SYSTEM) -> int: ...
     @overload
@@ -118,7 +122,7 @@ class LaplaceMechanism:
         if isinstance(checked, int):
             return checked + discrete_laplace(self.scale, entropy=entropy)
         if isinstance(checked, float):
-            return self.grid().release(checked, entropy)
+            return self._grid_of_one.release(checked, entropy)
         if checked.dtype == np.int64:
             return _release_whole(checked, self.scale, entropy)
         return self.grid(max(checked.size, 1)).release_array(checked, entropy)

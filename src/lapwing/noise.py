@@ -44,7 +44,7 @@ from .errors import InvalidParameter, InvalidSize
 from .exact import Number
 from .laplace import floor_between, starting_digits
 
-BLOCK = 1 << 17
+BLOCK = 1 << 18
 """Draws per block: short enough for the cache, long enough that threads seldom wait for the interpreter."""
 
 _ROUND = 1.5 * 2.0**52
@@ -225,9 +225,10 @@ def _draw_sizes(
     np.log(y, out=y)
     np.multiply(y, -law.size, out=y)
     np.floor(y, out=size)
-    deepest = y.max()
+    deepest = np.maximum.reduce(y)
     np.subtract(y, size, out=y)  # exact: what is left of y above its floor
-    if not (deepest <= law.deepest and y.min() >= law.slack and y.max() <= 1 - law.slack):  # or a NaN
+    least, most = np.minimum.reduce(y), np.maximum.reduce(y)
+    if not (deepest <= law.deepest and least >= law.slack and most <= 1 - law.slack):  # or a NaN
         _decide_again(law, entropy, words, y, size)
 
 
@@ -342,7 +343,7 @@ def uniform(below: int, size: Shape | None = None, *, entropy: Entropy = SYSTEM)
 
     Bits beyond the length of ``below`` are cut off and what is still too large is drawn again.
     """
-    below = exact.whole(below, "below", 2**100_000)
+    below = exact.whole(below, "below", None)
     length = (below - 1).bit_length()
     if size is None:
         whole_bytes = -(-length // 8) * 8

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.exc import DisconnectionError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool, QueuePool
 
 from .errors import InvalidParameter, NoLedger
 
@@ -96,16 +97,35 @@ def connect(where: str, wait: float, *, create: bool) -> tuple[sa.Engine, str]:
         raise NoLedger(where)
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
-        poolclass=NullPool,  # no connection outlives a call: forks and threads share none
+        poolclass=QueuePool,  # a connection that is closed as the last one costs a checkpoint
+        max_overflow=-1,
         hide_parameters=True,
         connect_args={"timeout": wait, "isolation_level": None, "check_same_thread": False},
     )
 
+    made = path.exists()
+
+    @sa.event.listens_for(engine, "do_connect")
+    def never_anew(*_: Any) -> None:
+        """Refuse a file that has gone: SQLite would make an empty one in its place."""
+        if made and not path.exists():
+            raise FileNotFoundError(path)
+
     @sa.event.listens_for(engine, "connect")
-    def durable(connection: Any, _: Any) -> None:
+    def durable(connection: Any, record: Any) -> None:
+        nonlocal made
+        made = True
         connection.execute("PRAGMA synchronous=FULL")
         if path.stat().st_size == 0:  # new: never change the mode of a file that may be somebody else's
             connection.execute("PRAGMA journal_mode=WAL")
+        record.info["lapwing"] = _identity(path)
+
+    @sa.event.listens_for(engine, "checkout")
+    def current(_: Any, record: Any, proxy: Any) -> None:
+        """Drop a connection that came through a fork, or whose file was replaced by another of its name."""
+        if record.info["lapwing"] != _identity(path):
+            record.dbapi_connection = proxy.dbapi_connection = None
+            raise DisconnectionError
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
@@ -113,6 +133,12 @@ def connect(where: str, wait: float, *, create: bool) -> tuple[sa.Engine, str]:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine, where
+
+
+def _identity(path: Path) -> tuple[int, int, int]:
+    """Return what tells a process and a file from all others."""
+    found = path.stat()
+    return os.getpid(), found.st_dev, found.st_ino
 
 
 def _connect_postgresql(where: str, wait: float) -> tuple[sa.Engine, str]:

@@ -255,6 +255,7 @@ def kept(tmp_path_factory):
     ledger.set_cap("ana", 1)
     ledger.set_total("2.5", note="board")
     assert ledger.verify() == 11
+    ledger.close()
     assert not path.with_name("kept.ledger-wal").exists()
     return path
 
@@ -361,12 +362,16 @@ def test_L4_a_roll_back_is_found_by_a_head_kept_elsewhere(tmp_path):
     path, old = tmp_path / "a.ledger", tmp_path / "old"
     ledger = Ledger.open(path, epsilon=1)
     ledger.charge("a", "0.5")
-    shutil.copy(path, old)
     first = ledger.head
+    ledger.close()
+    shutil.copy(path, old)
+    ledger = Ledger.open(path)
     ledger.charge("b", "0.5")
     head = ledger.head
     assert ledger.verify(first) == ledger.verify(head) == 3
+    ledger.close()
     shutil.copy(old, path)
+    ledger = Ledger.open(path)
     assert ledger.verify() == 2  # a whole older copy is sound in itself
     with pytest.raises(errors.LedgerError, match="rolled back"):
         ledger.verify(head)

@@ -284,6 +284,7 @@ def test_a_read_only_ledger_grants_nothing(tmp_path):
     path = folder / "a.ledger"
     ledger = Ledger.open(path, epsilon=1)
     ledger.charge("a", "0.1")
+    ledger.close()
     path.chmod(0o444)
     folder.chmod(0o555)
     for parent in [tmp_path, *tmp_path.parents]:
@@ -305,7 +306,52 @@ def test_a_read_only_ledger_grants_nothing(tmp_path):
     path.chmod(0o644)
     ((_, reason),) = told(receive)
     assert "read-only" in reason or "cannot be opened" in reason
-    assert ledger.spent == F(1, 10)
+    assert Ledger.open(path).spent == F(1, 10)
+
+
+def test_T26_a_file_that_is_replaced_is_seen_by_those_who_have_it_open(tmp_path):
+    """The connection kept open belongs to the old file: what is granted must be granted by the new one."""
+    path, other = tmp_path / "a.ledger", tmp_path / "b.ledger"
+    ledger, second = Ledger.open(path, epsilon=1), Ledger.open(other, epsilon=1)
+    ledger.charge("a", "0.5")
+    second.charge("b", "0.9")
+    ledger.close()
+    second.close()
+    ledger = Ledger.open(path)
+    assert ledger.remaining == F(1, 2)
+    other.replace(path)
+    assert ledger.remaining == F(1, 10)
+    with pytest.raises(errors.BudgetExceeded):
+        ledger.charge("c", "0.5")
+
+
+def test_T26_a_file_that_is_removed_grants_nothing(tmp_path):
+    path = tmp_path / "a.ledger"
+    ledger = Ledger.open(path, epsilon=1)
+    path.unlink()
+    with pytest.raises(errors.LedgerError):
+        ledger.charge("a", "0.5")
+    ledger.close()
+    with pytest.raises(errors.LedgerError):
+        ledger.charge("a", "0.5")
+    assert not path.exists()
+
+
+def test_a_forked_child_opens_connections_of_its_own(tmp_path):
+    path = tmp_path / "a.ledger"
+    ledger = Ledger.open(path, epsilon=1)
+    ledger.charge("parent", "0.1")
+
+    def work(write) -> None:
+        ledger.charge("child", "0.1")
+        write('["done"]')
+
+    process, receive = child(work)
+    os.waitpid(process, 0)
+    assert told(receive) == [["done"]]
+    ledger.charge("parent again", "0.1")
+    assert ledger.spent == F(3, 10)
+    ledger.verify()
 
 
 def test_two_who_make_it_at_once_make_one(where):
