@@ -27,7 +27,7 @@ import sqlite3
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from os import PathLike
@@ -93,8 +93,11 @@ class Ledger:
     def __init__(self, engine: sa.Engine, where: str) -> None:
         self._engine = engine
         self.where = where
-        self.close = weakref.finalize(self, _close, engine, os.getpid())
-        """Close the connections kept; a file may be copied safely then."""
+        weakref.finalize(self, _close, engine, os.getpid())
+
+    def close(self) -> None:
+        """Close the connections kept between calls, as before a file is copied; the next call opens new ones."""
+        self._engine.dispose()
 
     def __repr__(self) -> str:
         return f"Ledger({self.where!r})"
@@ -186,13 +189,15 @@ class Ledger:
             rows = [self._analyst(connection, name) for name in sorted(set(names))]
         return [Budget(row["analyst"], Fraction(row["cap"], NANO), Fraction(row["cap_spent"], NANO)) for row in rows]
 
-    def entries(self) -> list[Entry]:
-        """Return all entries, in their order; answers stand with their charges."""
+    def entries(self, *, answers: bool = False) -> list[Entry]:
+        """Return all entries, in their order; with ``answers``, each charge holds its answer too."""
         with self._transaction() as connection:
             rows = store.rows(connection, store.ALL)
-            answers = {row["charge"]: row["number"] for row in rows if row["kind"] == "answer"}
-            texts = {row["number"]: row["text"] for row in store.rows(connection, sa.select(store.answers))}
-        return [_entry(row, texts.get(answers.get(row["number"], 0))) for row in rows]
+            by_charge = {row["charge"]: row["number"] for row in rows if row["kind"] == "answer"}
+            wanted = store.rows(connection, sa.select(store.answers)) if answers else []
+        texts = {row["number"]: row["text"] for row in wanted}
+        found = [_entry(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
+        return [replace(entry, answered=entry.number in by_charge) for entry in found]
 
     # --- spending ---
 
@@ -209,6 +214,7 @@ class Ledger:
             the entry, durable.  If it is ``answered``, show its answer; else answer it and ``record`` the answer.
         """
         amount, amount_delta, text = _nano(epsilon), _atto(delta), _json(question, "question")
+        analyst = None if analyst is None else _text(analyst, "analyst")
         key = _sha256(f"{amount} {amount_delta} {text}")
         with self._transaction(write=True) as connection:
             last = self._last(connection, lock=True)

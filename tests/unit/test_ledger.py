@@ -37,6 +37,8 @@ def test_the_answer_comes_back_as_it_was_recorded(where):
     assert (entry.number, entry.answered, entry.repeated, entry.epsilon) == (2, False, False, F(1, 2))
     assert ledger.record(entry, answer) == answer
     assert ledger.record(entry, "another") == answer
+    assert [(e.answered, e.answer) for e in ledger.entries(answers=True)][1] == (True, answer)
+    assert [(e.answered, e.answer) for e in ledger.entries()] == [(False, None), (True, None), (False, None)]
     again = ledger.charge({"version": 1, "sql": "SELECT …"}, 0.5)
     assert (again.number, again.answer, again.repeated) == (2, answer, True)
 
