@@ -57,6 +57,7 @@ answers = sa.Table(
 )
 
 Row = dict[str, Any]
+_inherited: list[Any] = []
 
 HEAD = sa.select(head)
 LOCKED_HEAD = HEAD.with_for_update()  # SQLite has locked the whole file already
@@ -121,10 +122,12 @@ def connect(where: str, wait: float, *, create: bool) -> tuple[sa.Engine, str]:
         record.info["lapwing"] = _identity(path)
 
     @sa.event.listens_for(engine, "checkout")
-    def current(_: Any, record: Any, proxy: Any) -> None:
-        """Drop a connection that came through a fork, or whose file was replaced by another of its name."""
+    def current(connection: Any, record: Any, proxy: Any) -> None:
+        """Drop a connection whose file was replaced by another of its name, or that came through a fork."""
         if record.info["lapwing"] != _identity(path):
-            record.dbapi_connection = proxy.dbapi_connection = None
+            if record.info["lapwing"][0] != os.getpid():
+                _inherited.append(connection)  # a parent's connection must be neither used nor closed here
+                record.dbapi_connection = proxy.dbapi_connection = None
             raise DisconnectionError
 
     @sa.event.listens_for(engine, "begin")
