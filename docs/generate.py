@@ -44,9 +44,16 @@ def commands() -> str:
     top = click.Context(cli.main, info_name="lapwing", **cli.main.context_settings)
     parts += ["```text", cli.main.get_help(top), "```"]
     for name, command in sorted(cli.main.commands.items()):
-        context = click.Context(command, info_name=name, parent=top)
-        parts += [f"## lapwing {name}", "```text", command.get_help(context), "```"]
+        parts += _help(command, click.Context(command, info_name=name, parent=top))
     return "\n\n".join(parts).replace("```text\n\n", "```text\n").replace("\n\n```", "\n```") + "\n"
+
+
+def _help(command: click.Command, context: click.Context) -> list[str]:
+    """Return the help of a command and of those below it."""
+    parts = [f"## {context.command_path}", "```text", command.get_help(context), "```"]
+    for name, below in sorted(getattr(command, "commands", {}).items()):
+        parts += _help(below, click.Context(below, info_name=name, parent=context))
+    return parts
 
 
 def names() -> str:

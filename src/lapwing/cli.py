@@ -19,7 +19,7 @@ from . import sensitivity as catalogue
 from .accuracy import Error
 from .cli_ledger import ledger
 from .cli_output import Decorator, console, format_option, print_json, print_table
-from .errors import LapwingError, RequestError
+from .errors import BudgetExceeded, LapwingError, RequestError
 from .exact import text
 from .laplace import DiscreteLaplace, Laplace
 from .mechanism import LaplaceMechanism
@@ -43,7 +43,7 @@ class Commands(click.Group):
                 raise
             else:
                 click.echo(f"lapwing: {message}", err=True)
-            sys.exit(2 if usage or isinstance(error, RequestError) else 1)
+            sys.exit(2 if usage or isinstance(error, (RequestError, BudgetExceeded)) else 1)
 
 
 confidence_option: Decorator = click.option(

@@ -20,6 +20,7 @@ from .errors import (
     InvalidParameter,
     InvalidScale,
     InvalidSensitivity,
+    RequestError,
 )
 
 Number = int | float | str | Fraction | Decimal
@@ -34,8 +35,6 @@ _TEXT = re.compile(r"[+-]?(\d{1,400}/\d{1,400}|(\d{1,400}(\.\d{0,400})?|\.\d{1,4
 
 def rational(asked: object) -> Fraction:
     """Return the number exactly as written; raise ValueError when it is none."""
-    if type(asked) is Fraction:
-        return asked
     if isinstance(asked, bool):
         raise ValueError("a truth value is not a number")
     if isinstance(asked, Integral):
@@ -52,12 +51,17 @@ def rational(asked: object) -> Fraction:
     raise ValueError("not a finite number")
 
 
+def _number(asked: object, refusal: RequestError) -> Fraction:
+    """Return the number, or raise the refusal."""
+    try:
+        return rational(asked)
+    except ValueError:
+        raise refusal from None
+
+
 def epsilon(asked: object) -> Fraction:
     """Return ε as a multiple of 1/10⁹ with 0 < ε ≤ 1000."""
-    try:
-        value = rational(asked)
-    except ValueError:
-        raise InvalidEpsilon(asked) from None
+    value = _number(asked, InvalidEpsilon(asked))
     if not 0 < value <= MAX_EPSILON or NANO % value.denominator:
         raise InvalidEpsilon(asked)
     return value
@@ -65,53 +69,47 @@ def epsilon(asked: object) -> Fraction:
 
 def delta(asked: object) -> Fraction:
     """Return δ as a multiple of 1/10^18 with 0 ≤ δ < 1."""
-    value = nonnegative(asked, "δ")
-    if not value < 1 or ATTO % value.denominator:
-        raise InvalidParameter(asked, "δ", "a decimal with at most eighteen places, 0 ≤ δ < 1")
+    refusal = InvalidParameter(asked, "δ", "a decimal with at most eighteen places, 0 ≤ δ < 1")
+    value = _number(asked, refusal)
+    if not 0 <= value < 1 or ATTO % value.denominator:
+        raise refusal
     return value
 
 
 def sensitivity(asked: object) -> Fraction:
     """Return a sensitivity Δ with 2^-900 ≤ Δ ≤ 2^900."""
-    try:
-        value = rational(asked)
-    except ValueError:
-        raise InvalidSensitivity(asked) from None
-    top, bottom = value.numerator, value.denominator
-    if not (bottom <= top << 900 and top <= bottom << 900):
+    value = _number(asked, InvalidSensitivity(asked))
+    if not _between_powers(value, -900, 900):
         raise InvalidSensitivity(asked)
     return value
 
 
 def scale(asked: object, *, array: bool = False) -> Fraction:
     """Return a noise scale s with 2^-1000 ≤ s ≤ 2^1000, or ≤ 2^50 for draws that must fit int64."""
-    try:
-        value = rational(asked)
-    except ValueError:
-        raise InvalidScale(asked, array) from None
-    top, bottom = value.numerator, value.denominator
-    if not (bottom <= top << 1000 and top <= bottom << (50 if array else 1000)):
+    value = asked if type(asked) is Fraction else _number(asked, InvalidScale(asked, array))  # every draw comes here
+    if not _between_powers(value, -1000, 50 if array else 1000):
         raise InvalidScale(asked, array)
     return value
 
 
+def _between_powers(value: Fraction, low: int, high: int) -> bool:
+    """Return whether 2^low ≤ value ≤ 2^high, for low < 0 < high; quicker than to compare fractions."""
+    top, bottom = value.numerator, value.denominator
+    return bottom <= top << -low and top <= bottom << high
+
+
 def bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
     """Return low and high with low < high."""
-    try:
-        ends = rational(low), rational(high)
-    except ValueError:
-        raise InvalidBounds(low, high) from None
+    refusal = InvalidBounds(low, high)
+    ends = _number(low, refusal), _number(high, refusal)
     if not -(2**900) <= ends[0] < ends[1] <= 2**900:
-        raise InvalidBounds(low, high)
+        raise refusal
     return ends
 
 
 def probability(asked: object) -> Fraction:
     """Return a probability between 10^-300 and 1 - 10^-300."""
-    try:
-        value = rational(asked)
-    except ValueError:
-        raise InvalidConfidence(asked) from None
+    value = _number(asked, InvalidConfidence(asked))
     if not Fraction(1, 10**300) <= value <= 1 - Fraction(1, 10**300):
         raise InvalidConfidence(asked)
     return value
@@ -119,45 +117,33 @@ def probability(asked: object) -> Fraction:
 
 def whole(asked: object, name: str, most: int | None = 10**18) -> int:
     """Return a whole number from 1 to ``most``, if there is a most."""
-    allowed = "a whole number from 1 on"
-    try:
-        value = rational(asked)
-    except ValueError:
-        raise InvalidParameter(asked, name, allowed) from None
-    if value.denominator != 1 or value < 1:
-        raise InvalidParameter(asked, name, allowed)
-    if most is not None and value > most:
-        raise InvalidParameter(asked, name, f"{allowed}, to 10^18 at most")
+    refusal = InvalidParameter(asked, name, "a whole number from 1 on" + (", to 10^18 at most" if most else ""))
+    value = _number(asked, refusal)
+    if value.denominator != 1 or value < 1 or (most is not None and value > most):
+        raise refusal
     return int(value)
 
 
 def finite(asked: object, name: str) -> Fraction:
     """Return any finite number."""
-    try:
-        return rational(asked)
-    except ValueError:
-        raise InvalidParameter(asked, name, "one finite number") from None
+    return _number(asked, InvalidParameter(asked, name, "one finite number"))
 
 
 def positive(asked: object, name: str) -> Fraction:
     """Return a positive number."""
-    try:
-        value = rational(asked)
-    except ValueError:
-        raise InvalidParameter(asked, name, "a positive number") from None
+    refusal = InvalidParameter(asked, name, "a positive number")
+    value = _number(asked, refusal)
     if value <= 0:
-        raise InvalidParameter(asked, name, "a positive number")
+        raise refusal
     return value
 
 
 def nonnegative(asked: object, name: str) -> Fraction:
     """Return a number from 0 on."""
-    try:
-        value = rational(asked)
-    except ValueError:
-        raise InvalidParameter(asked, name, "a number from 0 on") from None
+    refusal = InvalidParameter(asked, name, "a number from 0 on")
+    value = _number(asked, refusal)
     if value < 0:
-        raise InvalidParameter(asked, name, "a number from 0 on")
+        raise refusal
     return value
 
 
