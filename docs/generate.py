@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import lapwing as lw
-from lapwing import accuracy, cli, mechanism, sensitivity
+from lapwing import accuracy, cli, ledger, mechanism, sensitivity
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -64,15 +64,16 @@ def names() -> str:
         if inspect.ismodule(thing):
             parts.append(f"## lw.{name}\n\n```text\n{inspect.getdoc(thing)}\n```")
         elif inspect.isclass(thing):
-            parts.append(f"## lw.{name}{_signature(thing)}\n\n{inspect.getdoc(thing)}")
-            parts.append("\n".join(_members(thing)))
+            made = "" if thing is ledger.Ledger else _signature(thing)
+            parts.append(f"## lw.{name}{made}\n\n{inspect.getdoc(thing)}")
+            parts.append("\n".join([*(f"- `.{field}`" for field in thing.__annotations__), *_members(thing)]))
         elif inspect.isfunction(thing):
             parts.append(f"## lw.{name}{_signature(thing)}\n\n```text\n{inspect.getdoc(thing)}\n```")
         else:  # randomized_response: a callable with a method
             parts.append(f"## lw.{name}{_signature(type(thing).__call__)}\n\n{inspect.getdoc(thing)}")
             parts.append("\n".join(_members(type(thing))))
     parts.append("# What they return")
-    for kind in (accuracy.Error, accuracy.Interval, mechanism.Estimate, mechanism.Grid):
+    for kind in (accuracy.Error, accuracy.Interval, mechanism.Estimate, mechanism.Grid, ledger.Entry, ledger.Budget):
         parts.append(f"## {kind.__name__}\n\n{inspect.getdoc(kind)}")
         fields = getattr(kind, "__annotations__", {})
         parts.append("\n".join([*(f"- `.{name}`" for name in fields), *_members(kind)]))
@@ -84,6 +85,8 @@ def _members(kind: type) -> list[str]:
     for name, member in vars(kind).items():
         if name.startswith("_"):
             continue
+        if isinstance(member, classmethod):
+            member = member.__func__
         first = (inspect.getdoc(member) or "").split("\n")[0]
         if isinstance(member, property | cached_property):
             lines.append(f"- `.{name}`: {first}")
@@ -94,7 +97,7 @@ def _members(kind: type) -> list[str]:
 
 def _signature(thing: object) -> str:
     """Return the parameters without annotations, which the docstrings say in words."""
-    parameters = [p for p in inspect.signature(thing).parameters.values() if p.name not in ("self", "entropy")]
+    parameters = [p for p in inspect.signature(thing).parameters.values() if p.name not in ("self", "cls", "entropy")]
     plain = inspect.Signature([p.replace(annotation=inspect.Parameter.empty) for p in parameters])
     return str(plain).replace("Fraction(19, 20)", "0.95")
 

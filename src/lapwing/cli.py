@@ -124,6 +124,7 @@ def noise(
 
 def _add_noise(values: Sequence[str], sensitivity: str | None, epsilon: str | None, confidence: str, form: str) -> None:
     numbers = [_number(each) for each in values]
+    exact.probability(confidence)
     mechanism = LaplaceMechanism(*_both(sensitivity, epsilon))
     if len(numbers) == 1:
         released: list[Any] = [mechanism.release(numbers[0])]
@@ -159,7 +160,7 @@ def _number(given: str) -> int | float:
     try:
         return float(given)
     except ValueError:
-        if given.startswith("-"):
+        if given.startswith("--"):  # a VALUE must not be echoed, an option may
             raise click.NoSuchOption(given) from None
         raise click.BadParameter("every VALUE is a number", param_hint="VALUE") from None
 

@@ -24,8 +24,8 @@ class LedgerGroup(click.Group):
     """A group that takes its options behind FILE too."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if len(args) > 1 and not args[0].startswith("-") and args[1].startswith("-"):
-            args = [*args[1:], args[0]]
+        if len(args) > 2 and args[1] == "--format":
+            args = [*args[1:3], args[0], *args[3:]]
         return super().parse_args(ctx, args)
 
 
@@ -171,7 +171,8 @@ def _show(opened: Ledger, form: str) -> None:
 
 def _what(entry: Entry) -> str:
     if entry.kind == "charge":
-        question = entry.question if isinstance(entry.question, str) else json.dumps(entry.question, ensure_ascii=False)
+        plain = isinstance(entry.question, str) and entry.question.isprintable()
+        question = entry.question if plain else json.dumps(entry.question)
         return question if len(question) <= 70 else question[:67] + "..."
     meaning = {"open": "ledger made, with this total", "total": "new total", "analyst": "cap"}[entry.kind]
     return meaning + (f": {entry.note}" if entry.note else "")

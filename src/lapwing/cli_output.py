@@ -11,9 +11,13 @@ import click
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 def _remember_format(ctx: click.Context, _: click.Parameter, value: str) -> str:
+    """Remember the format for errors, and let a command take that of the command above it."""
+    if ctx.get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
+        return str(ctx.meta.setdefault("lapwing.format", value))
     ctx.meta["lapwing.format"] = value
     return value
 
@@ -28,7 +32,8 @@ format_option: Decorator = click.option(
 
 def print_json(**fields: Any) -> None:
     """Print one JSON object on one line."""
-    click.echo(json.dumps(fields, ensure_ascii=False))
+    text = json.dumps(fields, ensure_ascii=False)
+    click.echo(text.encode("utf-8", "backslashreplace").decode())  # a lone surrogate becomes JSON's own escape
 
 
 def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -39,7 +44,7 @@ def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]])
     for head, right in zip(heads, numeric, strict=True):
         table.add_column(head, justify="right" if right else "left")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # never read brackets in a question as markup
     console().print(table)
 
 

@@ -29,14 +29,20 @@ from numbers import Number
 NOTHING_DRAWN = "No noise was drawn and nothing was charged."
 
 
-def shown(asked: object) -> str:
+class Shown(str):
+    """The text by which a message speaks of what was asked; errors hold it in place of the thing itself."""
+
+
+def shown(asked: object) -> Shown:
     """Return the text of a public parameter; of anything else only its type."""
+    if isinstance(asked, Shown):
+        return asked
     if isinstance(asked, int) and asked.bit_length() > 1000:
-        return f"a number of {asked.bit_length()} bits"
+        return Shown(f"a number of {asked.bit_length()} bits")
     if isinstance(asked, (str, Number)) or (isinstance(asked, tuple) and all(isinstance(i, int) for i in asked)):
         text = f'"{asked}"' if isinstance(asked, str) else str(asked)
-        return text if len(text) <= 60 else text[:57] + "..."
-    return "nothing" if asked is None else f"a {type(asked).__name__}"
+        return Shown(text if len(text) <= 60 else text[:57] + "...")
+    return Shown("nothing" if asked is None else f"a {type(asked).__name__}")
 
 
 class LapwingError(Exception):
@@ -47,7 +53,7 @@ class RequestError(LapwingError, ValueError):
     """The request cannot be met as it stands; the caller can fix it."""
 
     def __init__(self, asked: object, *details: object) -> None:
-        super().__init__(asked, *details)
+        super().__init__(shown(asked), *details)
 
 
 class InvalidEpsilon(RequestError):
@@ -55,7 +61,7 @@ class InvalidEpsilon(RequestError):
 
     def __str__(self) -> str:
         return (
-            f"ε = {shown(self.args[0])} was asked; ε is a decimal with at most nine places, "
+            f"ε = {self.args[0]} was asked; ε is a decimal with at most nine places, "
             f"0 < ε ≤ 1000, such as 0.1. {NOTHING_DRAWN} "
             "Smaller ε protects more: 0.1 to 1 is usual. A fraction such as 1/3 must be rounded to nine places first."
         )
@@ -66,7 +72,7 @@ class InvalidSensitivity(RequestError):
 
     def __str__(self) -> str:
         return (
-            f"Sensitivity {shown(self.args[0])} was asked; a sensitivity is a positive number from "
+            f"Sensitivity {self.args[0]} was asked; a sensitivity is a positive number from "
             f"2^-900 to 2^900, such as 1 or 0.12. {NOTHING_DRAWN} "
             "`lapwing sensitivity` lists the known ones; an answer that nobody can change needs no noise."
         )
@@ -79,7 +85,7 @@ class InvalidScale(RequestError):
         asked, array = self.args
         most = "2^50 for an array" if array else "2^1000"
         return (
-            f"Noise scale {shown(asked)} was asked; a scale is a positive number from 2^-1000 to {most}, "
+            f"Noise scale {asked} was asked; a scale is a positive number from 2^-1000 to {most}, "
             f"such as 10, 0.5 or 1/3. {NOTHING_DRAWN} "
             "The scale of the Laplace mechanism is sensitivity/ε."
         )
@@ -88,10 +94,13 @@ class InvalidScale(RequestError):
 class InvalidBounds(RequestError):
     """InvalidBounds(low, high)."""
 
+    def __init__(self, low: object, high: object) -> None:
+        super().__init__(low, shown(high))
+
     def __str__(self) -> str:
         low, high = self.args
         return (
-            f"Bounds {shown(low)} to {shown(high)} were asked; bounds are two numbers with low < high, "
+            f"Bounds {low} to {high} were asked; bounds are two numbers with low < high, "
             f"at most 2^900 in size. {NOTHING_DRAWN} Take bounds from what the column means, never from the data."
         )
 
@@ -101,7 +110,7 @@ class InvalidConfidence(RequestError):
 
     def __str__(self) -> str:
         return (
-            f"Probability {shown(self.args[0])} was asked; "
+            f"Probability {self.args[0]} was asked; "
             "it lies between 0 and 1, such as 0.95, and at least 10^-300 from both. "
             f"{NOTHING_DRAWN}"
         )
@@ -112,7 +121,7 @@ class InvalidParameter(RequestError):
 
     def __str__(self) -> str:
         asked, name, allowed = self.args
-        return f"{name} = {shown(asked)} was asked; {name} is {allowed}. {NOTHING_DRAWN}"
+        return f"{name} = {asked} was asked; {name} is {allowed}. {NOTHING_DRAWN}"
 
 
 class InvalidSize(RequestError):
@@ -120,13 +129,16 @@ class InvalidSize(RequestError):
 
     def __str__(self) -> str:
         return (
-            f"Size {shown(self.args[0])} was asked; a size is a whole number from 0 on, or a tuple of them, "
+            f"Size {self.args[0]} was asked; a size is a whole number from 0 on, or a tuple of them, "
             f"that memory can hold. {NOTHING_DRAWN}"
         )
 
 
 class InvalidValue(RequestError):
     """InvalidValue(kind, advice): ``kind`` is a type or "not finite", never the value itself."""
+
+    def __init__(self, kind: str, advice: str) -> None:
+        super().__init__(Shown(kind), advice)
 
     def __str__(self) -> str:
         kind, advice = self.args
@@ -139,7 +151,7 @@ class NoSensitivity(RequestError):
     def __str__(self) -> str:
         asked, known = self.args
         return (
-            f"The catalogue of sensitivities has no {shown(asked)} (it has {', '.join(known)})."
+            f"The catalogue of sensitivities has no {asked} (it has {', '.join(known)})."
             f"{suggestion(asked, known)} {NOTHING_DRAWN} "
             "Prove a bound of your own and give it to the mechanism: any upper bound is safe."
         )
@@ -150,7 +162,7 @@ class NoLedger(RequestError):
 
     def __str__(self) -> str:
         return (
-            f'There is no ledger "{self.args[0]}" yet. Nothing was charged. '
+            f'There is no ledger {self.args[0]} yet. Nothing was charged. '
             "Make one with the total ε that may ever be spent: `lapwing ledger FILE create --epsilon 2`, "
             "or Ledger.open(…, epsilon=2)."
         )
@@ -178,5 +190,5 @@ class LedgerError(LapwingError):
 
 def suggestion(asked: object, known: Iterable[str]) -> str:
     """Return ' Did you mean "…"?' when one of ``known`` is close to what was asked."""
-    close = get_close_matches(str(asked), list(known), n=1)
+    close = get_close_matches(str(asked).strip('"'), list(known), n=1)
     return f' Did you mean "{close[0]}"?' if close else ""

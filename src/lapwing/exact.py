@@ -13,6 +13,8 @@ from fractions import Fraction
 from numbers import Integral, Rational, Real
 from operator import index
 
+import numpy as np
+
 from .errors import (
     InvalidBounds,
     InvalidConfidence,
@@ -45,10 +47,17 @@ def rational(asked: object) -> Fraction:
     if isinstance(asked, Rational):
         return Fraction(int(asked.numerator), int(asked.denominator))
     if isinstance(asked, (Real, Decimal, str)):
-        text = str(asked).strip()
+        text = _written(asked).strip()
         if _TEXT.fullmatch(text) and not re.search(r"/0+$", text):
             return Fraction(text)
     raise ValueError("not a finite number")
+
+
+def _written(asked: object) -> str:
+    """Return the shortest text that means this number, whatever NumPy's print options are."""
+    if isinstance(asked, float):
+        return float.__repr__(asked)
+    return np.format_float_scientific(asked) if isinstance(asked, np.floating) else str(asked)
 
 
 def _number(asked: object, refusal: RequestError) -> Fraction:

@@ -1,7 +1,7 @@
 """The budget: an append-only record that lasts, is shared, and cannot be overspent.
 
-Claim L1 (ceiling).  In every order of calls, crashes and processes, the ε charged sum to at most the total, those of
-an analyst to at most the analyst's cap, and the δ to at most the total δ.
+Claim L1 (ceiling).  In every order of calls, crashes and processes, no charge is granted that would bring the sum of
+all ε above the total, that of an analyst's above the analyst's cap, or that of all δ above the total δ.
 
 Claim L2 (once).  A question at given ε and δ is charged once.  At most one answer is ever recorded for it; everyone
 who asks again gets that answer, at no charge.
@@ -22,9 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import sqlite3
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -93,11 +91,6 @@ class Ledger:
     def __init__(self, engine: sa.Engine, where: str) -> None:
         self._engine = engine
         self.where = where
-        weakref.finalize(self, _close, engine, os.getpid())
-
-    def close(self) -> None:
-        """Close the connections kept between calls, as before a file is copied; the next call opens new ones."""
-        self._engine.dispose()
 
     def __repr__(self) -> str:
         return f"Ledger({self.where!r})"
@@ -121,7 +114,8 @@ class Ledger:
         """
         total = None if epsilon is None else _nano(epsilon)
         total_delta = None if delta is None else _atto(delta)
-        ledger = cls(*store.connect(os.fspath(where), wait, create=total is not None))
+        patience = exact.positive(wait, "wait")
+        ledger = cls(*store.connect(where, min(patience, Fraction(10**6)), create=total is not None))
         with ledger._transaction() as connection:
             exists = ledger._exists(connection)
         if not exists:
@@ -215,7 +209,7 @@ class Ledger:
         """
         amount, amount_delta, text = _nano(epsilon), _atto(delta), _json(question, "question")
         analyst = None if analyst is None else _text(analyst, "analyst")
-        key = _sha256(f"{amount} {amount_delta} {text}")
+        key = _key(amount, amount_delta, text)
         with self._transaction(write=True) as connection:
             last = self._last(connection, lock=True)
             found = store.rows(connection, store.BY_KEY, key=key)
@@ -241,17 +235,20 @@ class Ledger:
 
     def record(self, entry: Entry, answer: Any) -> Any:
         """Record the answer of a charge and return it; if another was recorded first, return that one."""
+        if not isinstance(entry, Entry):
+            raise InvalidParameter(f"a {type(entry).__name__}", "entry", "what `charge` returned")
         text = _json(answer, "answer")
         with self._transaction(write=True) as connection:
             last = self._last(connection, lock=True)
-            found = store.rows(connection, store.BY_NUMBER, number=entry.number)
-            if not found or found[0]["kind"] != "charge" or found[0]["hash"] != entry.hash:
-                raise LedgerError(self.where, f"has no charge {entry.number} as given", "Charge the question again.")
+            found = store.rows(connection, store.BY_HASH, hash=entry.hash)
+            if not found or found[0]["kind"] != "charge":
+                raise LedgerError(self.where, "has no such charge", "Charge the question again.")
             charge = self._found(connection, self._sound(found[0]))
             if charge.answered:
                 return charge.answer
-            row = self._append(connection, last, kind="answer", charge=entry.number, answer=_sha256(text))
+            row = self._append(connection, last, kind="answer", charge=charge.number, answer=_sha256(text))
             connection.execute(store.ADD_ANSWER, {"number": row["number"], "text": text})
+            self._found(connection, found[0])
         return json.loads(text)
 
     # --- the owner's entries ---
@@ -397,6 +394,8 @@ class Ledger:
         row["hash"] = _digest(row)
         connection.execute(store.ADD_ENTRY, row)
         connection.execute(store.MOVE_HEAD, {"to_number": row["number"], "to_hash": row["hash"]})
+        if self._last(connection) != row:  # a trigger or a rule in the database could undo what was written
+            raise self._damaged("it does not keep what is written to it")
         return row
 
     def _exists(self, connection: sa.Connection) -> bool:
@@ -431,7 +430,7 @@ class Ledger:
         try:
             with store.open_connection(self._engine, write=write) as connection, connection.begin():
                 yield connection
-        except (SQLAlchemyError, sqlite3.Error, UnicodeError, OSError) as error:  # a damaged file brings forth all four
+        except (SQLAlchemyError, sqlite3.Error, UnicodeError, OSError, OverflowError) as error:  # damage brings all
             _log.error("ledger %s: %s", self.where, error)
             raise LedgerError(self.where, *store.plain(error)) from None
 
@@ -445,6 +444,7 @@ class _State:
         self.caps: dict[str, tuple[int, int]] = {}
         self.kinds: dict[int, str] = {}
         self.answered: set[int] = set()
+        self.keys: set[str] = set()
 
     def fault(self, row: Row, number: int) -> str | None:
         """Return what is wrong with the entry, if anything, and take it in."""
@@ -465,6 +465,8 @@ class _State:
 
     def _follows(self, row: Row) -> bool:
         kind, name = row["kind"], row["analyst"]
+        if (kind == "open") != (row["number"] == 1) or (row["epsilon"] or 0) < 0 or (row["delta"] or 0) < 0:
+            return False
         if kind in ("open", "total"):
             self.running |= {"total": row["epsilon"], "total_delta": row["delta"]}
         elif kind == "charge":
@@ -477,8 +479,9 @@ class _State:
                 self.caps[name] = (cap, spent + row["epsilon"])
                 if spent + row["epsilon"] > cap:
                     return False
-            if row["key"] != _sha256(f"{row['epsilon']} {row['delta']} {row['question']}"):
+            if row["key"] != _key(row["epsilon"], row["delta"], row["question"]) or row["key"] in self.keys:
                 return False
+            self.keys.add(row["key"])
         elif kind == "analyst":
             self.caps[name] = (row["epsilon"], self.caps.get(name, (0, 0))[1])
         elif kind == "answer":
@@ -489,10 +492,6 @@ class _State:
             return False
         carried = None if name is None else (row["cap"], row["cap_spent"])
         return self.running == {key: row[key] for key in self.running} and carried == self.caps.get(name)
-
-
-def _close(engine: sa.Engine, process: int) -> None:
-    engine.dispose(close=os.getpid() == process)  # a forked child leaves its parent's connections alone
 
 
 def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:
@@ -517,21 +516,28 @@ def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> En
 def _digest(row: Row) -> str:
     """Return the hash of an entry: of the canonical JSON of its fields that are set, but the hash itself."""
     fields = {name: value for name, value in row.items() if value is not None and name != "hash"}
-    return _sha256(_canonical(fields, default=repr))  # what JSON does not know, a damaged file may hold
+    return _sha256(json.dumps(fields, sort_keys=True, separators=(",", ":"), default=_foreign))
+
+
+def _foreign(value: object) -> list[str]:
+    """Return something for what JSON does not know and only a damaged file can hold."""
+    return ["foreign", type(value).__name__, repr(value)]
+
+
+def _key(epsilon: int, delta: int, question: str) -> str:
+    """Return what makes a question the same as another."""
+    return _sha256(f"{epsilon} {delta} {question}")
 
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(str(text).encode()).hexdigest()
 
 
-def _canonical(value: Any, **options: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, **options)
-
-
 def _json(value: Any, name: str) -> str:
-    """Return the canonical JSON of a question or an answer."""
+    """Return the canonical JSON of a question or an answer: what it is after one way through JSON, keys sorted."""
     try:
-        return _canonical(value)
+        plain = json.loads(json.dumps(value, allow_nan=False))
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         raise InvalidParameter(f"a {type(value).__name__}", name, "made of what JSON can hold") from None
 

@@ -194,21 +194,21 @@ class Grid:
         """Do the same for every cell, in place and in blocks; ``values`` is a C-ordered array of our own.
 
         The index is an integer-valued float.  Noise below 2^53 is one too, so that a float addition rounds the exact
-        sum once: the output is a function of that sum alone, as for ``release``.  Larger noise, which only large
-        scales bring, is added in Python's integers.
+        sum once: the output is a function of that sum alone, as for ``release``.  Larger noise is added in Python's
+        integers.
         """
         with np.errstate(all="ignore"):  # a caller's np.seterr must not make errors of small values
             for part in _blocks(values):
                 np.clip(part, -self.limit, self.limit, out=part)
                 np.rint(np.ldexp(part, -self.exponent, out=part), out=part)
                 noise = discrete_laplace(self.scale, part.size, entropy=entropy)
-                if self.scale > 2**40:
+                large: Any = ()
+                if noise.max() > _WHOLE or noise.min() < -_WHOLE:
                     large = np.flatnonzero((noise > _WHOLE) | (noise < -_WHOLE))
-                    sums = [float(int(part[i]) + int(noise[i])) for i in large]
-                    part += noise
+                sums = [float(int(part[i]) + int(noise[i])) for i in large]
+                part += noise
+                if sums:
                     part[large] = sums
-                else:
-                    part += noise
                 np.ldexp(part, self.exponent, out=part)
         return values
 
@@ -268,15 +268,19 @@ def _plain(value: object) -> int | float | Array:
         value = _array_of(value)
     if not hasattr(value, "__array__") or isinstance(value, np.generic):
         raise InvalidValue(f"of type {type(value).__name__}", _CONVERT)
-    given = np.asanyarray(value)
+    try:
+        given = np.asanyarray(value)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"of type {type(value).__name__}", _CONVERT) from None
     kind, size = given.dtype.kind, given.dtype.itemsize
     if isinstance(given, np.ma.MaskedArray):
         raise InvalidValue("a masked array", _CONVERT)
     if kind not in "iuf" or size > 8 or (kind == "u" and size == 8):
         raise InvalidValue(f"an array of {given.dtype.type.__name__}", _CONVERT)
-    array = np.array(given, dtype=np.float64 if kind == "f" else np.int64, order="C", subok=False)
-    if kind == "f" and array.size:
-        _finite(float(array.min()) + 0 * float(array.max()))  # both are NaN if one cell is
+    with np.errstate(all="ignore"):
+        array = np.array(given, dtype=np.float64 if kind == "f" else np.int64, order="C", subok=False)
+        if kind == "f" and array.size:
+            _finite(float(array.min()) + 0 * float(array.max()))  # both are NaN if one cell is
     return array if array.ndim else float(array) if kind == "f" else int(array)
 
 
@@ -338,7 +342,10 @@ randomized_response = _RandomizedResponse()
 
 
 def _bits(given: ArrayLike) -> NDArray[np.bool_]:
-    array = np.array(given, subok=True)
+    try:
+        array = np.array(given, subok=True)
+    except ValueError:
+        raise InvalidValue("not a bit", "Bits are False and True, or 0 and 1, in an array or a list.") from None
     if not array.size:
         return array.astype(np.bool_)
     masked = isinstance(array, np.ma.MaskedArray)

@@ -42,8 +42,6 @@ from .exact import Number
 Neighbors = Literal["add_remove", "change_one"]
 Table = tuple[Fraction, ...]
 
-HALF = Fraction(1, 2)
-
 
 def count(*, neighbors: Neighbors = "add_remove") -> Fraction:
     """Return the sensitivity of the number of rows (claim S1)."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from errno import ENOENT
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DisconnectionError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.pool import NullPool, QueuePool
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
-from .errors import InvalidParameter, NoLedger
+from .errors import InvalidParameter, LedgerError, NoLedger
 
 VERSION = 1
 """The version of the format; an unknown one is refused."""
@@ -57,13 +59,16 @@ answers = sa.Table(
 )
 
 Row = dict[str, Any]
-_inherited: list[Any] = []
+
+PLACE = "the path of a file or a postgresql:// URL"
+ALLOWED = {"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "options", "application_name"}
+"""The parameters of a URL that leave the ledger's own guarantees alone."""
 
 HEAD = sa.select(head)
 LOCKED_HEAD = HEAD.with_for_update()  # SQLite has locked the whole file already
 ALL = sa.select(entries).order_by(entries.c.number)
 LAST = sa.select(entries).order_by(entries.c.number.desc()).limit(1)
-BY_NUMBER = sa.select(entries).where(entries.c.number == sa.bindparam("number"))
+BY_HASH = sa.select(entries).where(entries.c.hash == sa.bindparam("hash"))
 BY_KEY = sa.select(entries).where(entries.c.key == sa.bindparam("key"))
 BY_CHARGE = sa.select(entries).where(entries.c.charge == sa.bindparam("charge"))
 OF_ANALYST = LAST.where(entries.c.analyst == sa.bindparam("analyst"))
@@ -77,9 +82,9 @@ MOVE_HEAD = sa.update(head).values(number=sa.bindparam("to_number"), hash=sa.bin
 
 def open_connection(engine: sa.Engine, *, write: bool) -> sa.Connection:
     """Return a connection whose transaction sees one state of the ledger, and locks it when it is to write."""
-    if write or engine.dialect.name == "sqlite":
+    if engine.dialect.name == "sqlite":
         return engine.connect().execution_options(lapwing_write=write)
-    return engine.connect().execution_options(isolation_level="REPEATABLE READ")
+    return engine.connect().execution_options(isolation_level="READ COMMITTED" if write else "REPEATABLE READ")
 
 
 def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) -> list[Row]:
@@ -87,48 +92,48 @@ def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) ->
     return [dict(row._mapping) for row in connection.execute(query, parameters)]
 
 
-def connect(where: str, wait: float, *, create: bool) -> tuple[sa.Engine, str]:
-    """Return an engine for a path or URL, and the text by which messages speak of it (no password)."""
-    if where.startswith(("postgresql:", "postgres:")):
-        return _connect_postgresql(where, wait)
-    if "://" in where:
-        raise InvalidParameter(where.split(":")[0], "ledger", "the path of a file or a postgresql:// URL")
-    path = Path(where).expanduser()
-    if not path.exists() and not create:
+def connect(where: object, wait: Fraction, *, create: bool) -> tuple[sa.Engine, str]:
+    """Return an engine for a path or URL, and the text by which messages speak of it (no user, no password)."""
+    try:
+        text = os.fspath(where)  # type: ignore[call-overload]
+        if not isinstance(text, str) or "\0" in text or not text:
+            raise TypeError
+    except TypeError:
+        raise InvalidParameter(f"a {type(where).__name__}", "ledger", PLACE) from None
+    if text.startswith(("postgresql://", "postgres://")):
+        return _connect_postgresql(text, wait)
+    if "://" in text or text.startswith("postgres") or "password" in text.lower():
+        raise InvalidParameter("something else", "ledger", PLACE)
+    return _connect_sqlite(text, wait, create=create)
+
+
+def _connect_sqlite(where: str, wait: Fraction, *, create: bool) -> tuple[sa.Engine, str]:
+    """No connection outlives a call, and all that is committed is in the one file (decision 5)."""
+    try:
+        path = Path(where).expanduser().absolute()
+        there = path.exists()
+    except (OSError, RuntimeError) as error:
+        raise LedgerError(where, *plain(error)) from None
+    if not there and not create:
         raise NoLedger(where)
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
-        poolclass=QueuePool,  # a connection that is closed as the last one costs a checkpoint
-        max_overflow=-1,
+        poolclass=NullPool,
         hide_parameters=True,
-        connect_args={"timeout": wait, "isolation_level": None, "check_same_thread": False},
+        connect_args={"timeout": float(wait), "isolation_level": None, "check_same_thread": False},
     )
-
-    made = path.exists()
 
     @sa.event.listens_for(engine, "do_connect")
     def never_anew(*_: Any) -> None:
         """Refuse a file that has gone: SQLite would make an empty one in its place."""
-        if made and not path.exists():
-            raise FileNotFoundError(path)
+        if there and not path.exists():
+            raise FileNotFoundError(ENOENT, "no such file")
 
     @sa.event.listens_for(engine, "connect")
-    def durable(connection: Any, record: Any) -> None:
-        nonlocal made
-        made = True
-        connection.execute("PRAGMA synchronous=FULL")
-        if path.stat().st_size == 0:  # new: never change the mode of a file that may be somebody else's
-            connection.execute("PRAGMA journal_mode=WAL")
-        record.info["lapwing"] = _identity(path)
-
-    @sa.event.listens_for(engine, "checkout")
-    def current(connection: Any, record: Any, proxy: Any) -> None:
-        """Drop a connection whose file was replaced by another of its name, or that came through a fork."""
-        if record.info["lapwing"] != _identity(path):
-            if record.info["lapwing"][0] != os.getpid():
-                _inherited.append(connection)  # a parent's connection must be neither used nor closed here
-                record.dbapi_connection = proxy.dbapi_connection = None
-            raise DisconnectionError
+    def durable(connection: Any, _: Any) -> None:
+        nonlocal there
+        there = True
+        connection.execute("PRAGMA synchronous=EXTRA")
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
@@ -138,22 +143,19 @@ def connect(where: str, wait: float, *, create: bool) -> tuple[sa.Engine, str]:
     return engine, where
 
 
-def _identity(path: Path) -> tuple[int, int, int]:
-    """Return what tells a process and a file from all others."""
-    found = path.stat()
-    return os.getpid(), found.st_dev, found.st_ino
-
-
-def _connect_postgresql(where: str, wait: float) -> tuple[sa.Engine, str]:
+def _connect_postgresql(where: str, wait: Fraction) -> tuple[sa.Engine, str]:
     try:
         url = sa.make_url(where).set(drivername="postgresql+psycopg")
-        milliseconds = max(int(wait * 1000), 1)
-        engine = sa.create_engine(
-            url, poolclass=NullPool, hide_parameters=True, connect_args={"connect_timeout": max(int(wait), 2)}
-        )
+        if "@" in (url.host or "") or not set(url.query) <= ALLOWED:
+            raise ValueError
     except (SQLAlchemyError, ValueError):
-        raise InvalidParameter("this URL", "ledger", "the path of a file or a postgresql:// URL") from None
-    except (NoSuchModuleError, ImportError):
+        allowed = f"{PLACE}, with @ in a password written as %40 and no parameters but {', '.join(sorted(ALLOWED))}"
+        raise InvalidParameter("this URL", "ledger", allowed) from None
+    milliseconds = max(int(wait * 1000), 1)
+    limits = {"connect_timeout": max(int(wait), 2), "tcp_user_timeout": max(milliseconds, 2000)}
+    try:
+        engine = sa.create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=limits)
+    except ImportError:
         raise InvalidParameter("postgresql", "ledger", "readable after `pip install 'lapwing[postgres]'`") from None
 
     @sa.event.listens_for(engine, "connect")
@@ -163,7 +165,7 @@ def _connect_postgresql(where: str, wait: float) -> tuple[sa.Engine, str]:
             cursor.execute(f"SET lock_timeout = {milliseconds}")
         connection.commit()
 
-    return engine, url.set(drivername="postgresql").render_as_string(hide_password=True)
+    return engine, f"postgresql://{url.host or 'local'}/{url.database or ''}"
 
 
 AGAIN = "Try again: what was charged stays charged, and nothing is charged twice."
@@ -181,6 +183,8 @@ def plain(error: Exception) -> tuple[str, str]:
         ("read-only", "cannot be written: it is read-only", "Make it writable, or ask its owner."),
         ("permission", "cannot be used: permission denied", "Ask its owner."),
         ("unable to open", "cannot be opened", "Is its folder there, and may it be written?"),
+        ("no such file", "has gone", "Restore it; a new one would start at zero."),
+        ("file name too long", "cannot be opened", "Give another path."),
         ("not a database", "is not a ledger but some other file", "Give another path."),
         ("malformed", "is damaged: the file is malformed", "Restore it from a copy, and compare heads."),
         ("connect", "cannot be reached", f"Is the server running? {AGAIN}"),

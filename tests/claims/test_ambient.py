@@ -5,10 +5,12 @@ from __future__ import annotations
 import decimal
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 
 import lapwing as lw
 from lapwing import accuracy, noise
+from lapwing.exact import rational
 from lapwing.laplace import _offset
 
 from ..roads import ScriptedEntropy, exp_minus
@@ -43,6 +45,14 @@ def test_A2_A7_N1_N4_hold_in_a_hostile_decimal_context():
     with decimal.localcontext(HOSTILE):
         hostile = results()
     assert hostile == ordinary
+
+
+def test_N1_numbers_are_read_the_same_whatever_numpy_s_print_options_are():
+    numbers = (np.float64(1234.56789012345678), np.float32(0.1), np.float16(0.1), 0.1 + 0.2)
+    ordinary = [rational(number) for number in numbers]
+    with np.printoptions(legacy="1.13", precision=2):
+        assert [rational(number) for number in numbers] == ordinary
+    assert ordinary == [F("1234.567890123457"), F(1, 10), F("0.1"), F("0.30000000000000004")]
 
 
 def test_A2_A3_margins_at_large_scales_are_those_of_two_thousand_bits():

@@ -48,7 +48,7 @@ def test_noise_on_values_keeps_whole_numbers_whole():
 
 
 def test_noise_prints_a_table_and_never_the_value():
-    result = run("noise", "123456789", "--sensitivity", "1", "--epsilon", "0.00001")
+    result = run("noise", "123456789", "--sensitivity", "1", "--epsilon", "0.000000001")
     assert "released" in result.stdout
     assert "123456789" not in result.output.replace(",", "")
     assert "No ledger was charged" in result.stderr
@@ -57,13 +57,17 @@ def test_noise_prints_a_table_and_never_the_value():
 def test_a_table_shows_the_digits_that_the_error_bar_leaves_meaning_to():
     text = run("noise", "123456789.25", "--sensitivity", "0.01", "--epsilon", "1").stdout
     assert re.search(r"123,456,789\.\d{4}", text)
-    assert re.search(r" 33,2\d\d,\d{3} ", run("noise", "33213000.5", "--sensitivity", "9999", "--epsilon", "1").stdout)
+    assert re.search(r" 3\d,\d{3},\d{3} ", run("noise", "33213000.5", "--sensitivity", "9999", "--epsilon", "1").stdout)
 
 
 def test_a_large_public_n_needs_no_large_witness():
     told = json.loads(run("sensitivity", "mean", "-n", "1000000000", "--format", "json").stdout)
     assert told["relations"][1]["sensitivity"] == "0.000000001"
     assert told["relations"][1]["tables"] == []
+
+
+def test_a_value_that_is_no_number_is_not_echoed():
+    assert "412" not in run("noise", "-412,5", "--sensitivity", "1", "--epsilon", "1", status=2).output
 
 
 def test_error_tells_lemma_1_4():
@@ -103,6 +107,7 @@ def test_sensitivity_lists_the_catalogue():
         (["noise", "5", "--scale", "1"], "with VALUEs"),
         (["noise", "nan", "--sensitivity", "1", "--epsilon", "1"], "not finite"),
         (["noise", "abc", "--sensitivity", "1", "--epsilon", "1"], "VALUE"),
+        (["noise", "5", "--sensitivity", "1", "--epsilon", "1", "--confidence", "2"], "Probability"),
         (["noise", "5", "--sensitivity", "1", "--epsilom", "1"], "No such option '--epsilom'"),
         (["noise", "60", "1.5", "--sensitivity", "1", "--epsilon", "1"], "all with a decimal point"),
         (["noise", "60", "--sensitivity", "0.12", "--epsilon", "1"], "the type must be public"),
@@ -181,12 +186,24 @@ def test_a_ledger_as_json(tmp_path):
     assert made["delta"]["remaining"] == "0.000001"
     added = json.loads(ledger(path, "analysts", "add", "ana", "--epsilon", "1", "--format", "json").stdout)
     assert (added["entry"], added["kind"], added["epsilon"]) == (2, "analyst", "1")
-    for words in (["--format", "json"], ["show", "--format", "json"]):
+    for words in (["--format", "json"], ["show", "--format", "json"], ["--format", "json", "show"]):
         shown = json.loads(ledger(path, *words).stdout)
         assert [entry["kind"] for entry in shown["entries"]] == ["open", "analyst"]
     assert json.loads(ledger(path, "analysts", "--format", "json").stdout)["analysts"][0]["remaining"] == "1"
     assert json.loads(ledger(path, "head", "--format", "json").stdout)["head"] == shown["entries"][1]["hash"]
     assert json.loads(ledger(path, "verify", "--format", "json").stdout)["entries"] == 2
+
+
+def test_a_question_cannot_hide_itself_in_the_table(tmp_path):
+    path = tmp_path / "visits.ledger"
+    opened = Ledger.open(path, epsilon=2)
+    for question in ("SELECT [ward] FROM [visits]", "a[/b]", "\ud800", "two\nlines", "\x1b[2J", "\u202e"):
+        opened.charge(question, "0.1")
+    text = ledger(path).stdout
+    for shown in ("SELECT [ward] FROM [visits]", "a[/b]", "\\ud800", "two\\nlines", "\\u001b[2J", "\\u202e"):
+        assert shown in text
+    told = json.loads(ledger(path, "--format", "json").stdout)
+    assert told["entries"][3]["question"] == "\ud800"
 
 
 def test_a_ledger_that_cannot_be_used_has_status_1_and_a_reason(tmp_path):

@@ -98,6 +98,8 @@ def test_T24_an_array_given_by_mistake_is_not_printed():
     secret = np.array([123456.5])
     assert "123456" not in str(errors.InvalidEpsilon(secret))
     assert "123456" not in str(errors.InvalidScale([123456.5], False))
+    for error in (errors.InvalidSensitivity(secret), errors.InvalidBounds(0, secret), errors.InvalidSize(secret)):
+        assert "123456" not in repr(error) + repr(error.args) + str(error)
     assert len(str(errors.InvalidEpsilon("9" * 10_000))) < 400
     assert "a number of 16610 bits" in str(errors.InvalidEpsilon(10**5000))
     assert "Size (2, -1) was asked" in str(errors.InvalidSize((2, -1)))

@@ -43,6 +43,26 @@ def test_the_answer_comes_back_as_it_was_recorded(where):
     assert (again.number, again.answer, again.repeated) == (2, answer, True)
 
 
+def test_questions_are_the_same_when_their_json_is(where):
+    ledger = Ledger.open(where, epsilon=2)
+    same = [{9: "a", 10: "b"}, {"10": "b", "9": "a"}, {10: "b", 9: "a"}]
+    assert len({ledger.charge(question, "0.1").number for question in same}) == 1
+    other = [1, 1.0, True, "1", [1], (1, 2)]
+    assert len({ledger.charge(question, "0.1").number for question in other}) == 6
+
+
+def test_only_what_charge_returned_is_recorded(where):
+    from dataclasses import replace
+
+    ledger = Ledger.open(where, epsilon=2)
+    entry = ledger.charge("a", 1)
+    for thing in (None, 2, "2"):
+        with pytest.raises(errors.InvalidParameter, match="entry"):
+            ledger.record(thing, 1)
+    assert ledger.record(replace(entry, number=2.0), 7) == 7
+    assert ledger.verify() == 3
+
+
 def test_null_is_an_answer(where):
     ledger = Ledger.open(where, epsilon=2)
     ledger.record(ledger.charge("a", 1), None)
@@ -178,15 +198,25 @@ def test_an_entry_of_another_ledger_is_not_recorded(tmp_path):
     mine, other = Ledger.open(tmp_path / "a", epsilon=1), Ledger.open(tmp_path / "b", epsilon=1)
     entry = other.charge("b", 1)
     mine.charge("a", 1)
-    with pytest.raises(errors.LedgerError, match="has no charge 2 as given"):
+    with pytest.raises(errors.LedgerError, match="has no such charge"):
         mine.record(entry, 1)
 
 
-def test_a_password_is_never_shown():
+def test_a_password_is_never_shown(caplog):
     with pytest.raises(errors.LedgerError) as caught:
         Ledger.open("postgresql://ana:secret-4711@127.0.0.1:1/none", wait=2)
-    assert "4711" not in str(caught.value) + repr(caught.value)
-    assert "cannot be reached" in str(caught.value)
+    assert "4711" not in str(caught.value) + repr(caught.value) + caplog.text
+    assert 'Ledger "postgresql://127.0.0.1/none" cannot be reached' in str(caught.value)
+    for url in (
+        "postgresql://ana:pa@4711@127.0.0.1:1/none",
+        "postgresql:///x?host=h&user=ana&password=4711",
+        "postgresql://h/x?sslpassword=4711",
+        "postgresql://h/x?autocommit=1",
+        "postgresql://h:4711x/x",
+    ):
+        with pytest.raises(errors.InvalidParameter, match="this URL") as refused:
+            Ledger.open(url)
+        assert "4711" not in str(refused.value) + repr(refused.value) + caplog.text
 
 
 # --- when the place fails: one clear error, nothing granted ---
@@ -198,8 +228,16 @@ def test_a_file_that_is_not_there_is_not_made_without_a_total(tmp_path):
     assert not (tmp_path / "none.ledger").exists()
     with pytest.raises(errors.LedgerError, match="cannot be opened"):
         Ledger.open(tmp_path / "no folder" / "a.ledger", epsilon=1)
-    with pytest.raises(errors.InvalidParameter, match="postgresql:// URL"):
-        Ledger.open("mysql://somewhere", epsilon=1)
+    for place in ("mysql://somewhere", "postgres//ana:4711@h", "host=h password=4711", "", "a\0b", None, b"x", 5):
+        with pytest.raises(errors.InvalidParameter, match="postgresql:// URL") as caught:
+            Ledger.open(place, epsilon=1)
+        assert "4711" not in str(caught.value)
+    for place in ("~nosuchuser/x", "x" * 300):
+        with pytest.raises(errors.LedgerError):
+            Ledger.open(place, epsilon=1)
+    for wait in (0, -1, None, "x", float("inf")):
+        with pytest.raises(errors.InvalidParameter, match="wait"):
+            Ledger.open(tmp_path / "a", epsilon=1, wait=wait)
 
 
 def test_an_empty_postgresql_database_is_no_ledger(postgres):
@@ -286,7 +324,6 @@ def test_a_read_only_ledger_grants_nothing(tmp_path):
     path = folder / "a.ledger"
     ledger = Ledger.open(path, epsilon=1)
     ledger.charge("a", "0.1")
-    ledger.close()
     path.chmod(0o444)
     folder.chmod(0o555)
     for parent in [tmp_path, *tmp_path.parents]:
@@ -317,9 +354,6 @@ def test_T26_a_file_that_is_replaced_is_seen_by_those_who_have_it_open(tmp_path)
     ledger, second = Ledger.open(path, epsilon=1), Ledger.open(other, epsilon=1)
     ledger.charge("a", "0.5")
     second.charge("b", "0.9")
-    ledger.close()
-    second.close()
-    ledger = Ledger.open(path)
     assert ledger.remaining == F(1, 2)
     other.replace(path)
     assert ledger.remaining == F(1, 10)
@@ -331,9 +365,6 @@ def test_T26_a_file_that_is_removed_grants_nothing(tmp_path):
     path = tmp_path / "a.ledger"
     ledger = Ledger.open(path, epsilon=1)
     path.unlink()
-    with pytest.raises(errors.LedgerError):
-        ledger.charge("a", "0.5")
-    ledger.close()
     with pytest.raises(errors.LedgerError):
         ledger.charge("a", "0.5")
     assert not path.exists()
@@ -354,6 +385,44 @@ def test_a_forked_child_opens_connections_of_its_own(tmp_path):
     ledger.charge("parent again", "0.1")
     assert ledger.spent == F(3, 10)
     ledger.verify()
+
+
+@pytest.mark.parametrize(
+    ("edit", "ask"),
+    [
+        ("UPDATE lapwing_entries SET spent = 0 WHERE number = 5", lambda ledger: ledger.charge("new", "0.1")),
+        ("UPDATE lapwing_entries SET cap = 9 WHERE number = 3", lambda ledger: ledger.charge("b", "0.1", analyst="ana")),
+        ("UPDATE lapwing_entries SET epsilon = 1 WHERE number = 3", lambda ledger: ledger.charge("a", "0.1")),
+        ("UPDATE lapwing_entries SET answer = 'x' WHERE number = 4", lambda ledger: ledger.charge("a", "0.1")),
+        ("UPDATE lapwing_answers SET text = '8'", lambda ledger: ledger.charge("a", "0.1")),
+    ],
+)
+def test_T26_an_edit_behind_an_open_ledger_is_found_by_the_charge_that_relies_on_it(tmp_path, edit, ask):
+    path = tmp_path / "a.ledger"
+    ledger = Ledger.open(path, epsilon=1)
+    ledger.add_analyst("ana", 1)
+    ledger.record(ledger.charge("a", "0.1", analyst="ana"), 7)
+    ledger.charge("last", "0.1")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(edit)
+        connection.commit()
+    with pytest.raises(errors.LedgerError, match="is damaged"):
+        ask(ledger)
+
+
+def test_commits_are_durable_whatever_the_server_s_default_is(where):
+    ledger = Ledger.open(where, epsilon=1)
+    sqlite = where.endswith(".ledger")
+    if not sqlite:
+        with ledger._engine.begin() as connection:
+            name = connection.exec_driver_sql("SELECT current_database()").scalar()
+            connection.exec_driver_sql(f"ALTER DATABASE {name} SET synchronous_commit = off")
+            connection.exec_driver_sql(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    with ledger._transaction(write=True) as connection:
+        mode = connection.exec_driver_sql("PRAGMA synchronous" if sqlite else "SHOW synchronous_commit").scalar()
+        assert mode == (3 if sqlite else "on")
+        if not sqlite:
+            assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
 
 
 def test_two_who_make_it_at_once_make_one(where):
