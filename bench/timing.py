@@ -215,9 +215,9 @@ def one_word(length: int, negative: bool) -> Chosen:
 
 
 def many_words(short: int) -> Chosen:
-    """Return entropy for an array whose first ``short`` words are below 2^44, which makes the noise large."""
+    """Return entropy for an array whose first ``short`` words are below 2^36, which makes the noise large."""
     words = np.random.default_rng().integers(1 << 62, (1 << 63) - 1, ARRAY)
-    words[:short] = 1 << 43
+    words[:short] = 1 << 35
     return Chosen(words)
 
 
@@ -260,7 +260,7 @@ def word_lines(scale: int, rounds: int) -> Iterable[Sequence[str]]:
 def array_lines(rounds: int) -> Iterable[Sequence[str]]:
     """Return, for chosen kinds of words, how much longer a call for an array takes."""
     step("chosen words, arrays")
-    kinds = {"no word below 2^44": 0, "none, other words": 0, "one word below 2^44": 1, "ten words below 2^44": 10}
+    kinds = {"no word below 2^36": 0, "none, other words": 0, "one word below 2^36": 1, "ten words below 2^36": 10}
     sources = [[many_words(short) for _ in range(16)] for short in kinds.values()]
     calls = [[lambda e=e: lw.discrete_laplace(10, ARRAY, entropy=e) for e in each] for each in sources]
     found = compared(calls, rounds)
@@ -345,8 +345,8 @@ def report(ours: Sequence[Finding], control: Sequence[Finding], words: Sequence[
             table(("what a call reads", "noise", "ns more than the first"), words),
             "The same calls with chosen words in place of random ones, side by side, in changing order: the median of "
             "the paired differences with its 99.9 % interval, and the noise that those words give (of arrays: the "
-            "largest |noise|). U is the uniform number that a word stands for. A word below 2^44 in absolute value "
-            "comes once in 2^19 draws. How far lines that say *other words* are from the same lines without it is the "
+            "largest |noise|). U is the uniform number that a word stands for. A word below 2^36 in absolute value "
+            "comes once in 2^27 draws. How far lines that say *other words* are from the same lines without it is the "
             "error of this measure itself.",
         ]
     )

@@ -162,7 +162,7 @@ class NoLedger(RequestError):
 
     def __str__(self) -> str:
         return (
-            f'There is no ledger {self.args[0]} yet. Nothing was charged. '
+            f"There is no ledger {self.args[0]} yet. Nothing was charged. "
             "Make one with the total ε that may ever be spent: `lapwing ledger FILE create --epsilon 2`, "
             "or Ledger.open(…, epsilon=2)."
         )

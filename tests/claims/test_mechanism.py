@@ -25,9 +25,7 @@ from ..roads import ONE, exp_minus
 def test_M1_the_ratio_of_the_laws_is_at_most_e_to_the_epsilon_everywhere(epsilon, sensitivity):
     """P(y | f) ≤ e^ε·P(y | f') for every output y and all |f - f'| ≤ Δ, with equality somewhere."""
     law = lw.LaplaceMechanism(sensitivity, epsilon).integer_noise
-    ratios = [
-        law.pmf(y) / law.pmf(y - shift) for shift in range(-sensitivity, sensitivity + 1) for y in range(-60, 61)
-    ]
+    ratios = [law.pmf(y) / law.pmf(y - shift) for shift in range(-sensitivity, sensitivity + 1) for y in range(-60, 61)]
     assert max(ratios) == pytest.approx(math.exp(epsilon), rel=1e-12)
 
 

@@ -391,7 +391,7 @@ def test_a_forked_child_opens_connections_of_its_own(tmp_path):
     ("edit", "ask"),
     [
         ("UPDATE lapwing_entries SET spent = 0 WHERE number = 5", lambda ledger: ledger.charge("new", "0.1")),
-        ("UPDATE lapwing_entries SET cap = 9 WHERE number = 3", lambda ledger: ledger.charge("b", "0.1", analyst="ana")),
+        ("UPDATE lapwing_entries SET cap = 9 WHERE number = 3", lambda it: it.charge("b", "0.1", analyst="ana")),
         ("UPDATE lapwing_entries SET epsilon = 1 WHERE number = 3", lambda ledger: ledger.charge("a", "0.1")),
         ("UPDATE lapwing_entries SET answer = 'x' WHERE number = 4", lambda ledger: ledger.charge("a", "0.1")),
         ("UPDATE lapwing_answers SET text = '8'", lambda ledger: ledger.charge("a", "0.1")),
