@@ -194,16 +194,17 @@ def _draw_into(out: NDArray[np.int64], law: _Law, entropy: Entropy) -> None:
     """Overwrite a flat array with noise, block by block."""
     stream = entropy.stream()
     block = max(min(BLOCK, out.size), 1)
-    words, y, size = np.empty(block, np.int64), np.empty(block), np.empty(block)
+    words, y = np.empty(block, np.int64), np.empty(block)
     with np.errstate(all="ignore"):  # the word 0 gives ln 0: caught as undecided
         for start in range(0, out.size, block):
             part = out[start : start + block]
-            scratch = words[: part.size], y[: part.size], size[: part.size]
+            scratch = words[: part.size], y[: part.size], part.view(np.float64)  # the output holds |X| as floats first
             _draw_sizes(stream, law, entropy, *scratch)
             if law.shift:
                 _add_low_parts(stream, law, entropy, *scratch, part)
             else:
-                np.copysign(scratch[2], scratch[0].view(np.float64), out=part, casting="unsafe")
+                np.copysign(scratch[2], scratch[0].view(np.float64), out=scratch[1])
+                np.copyto(part, scratch[1], casting="unsafe")
 
 
 def _draw_sizes(
