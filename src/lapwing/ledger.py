@@ -19,7 +19,6 @@ Proofs: docs/explanation/ledger.md.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import sqlite3
@@ -35,12 +34,10 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from . import exact, store
+from .chain import START, State, digest, question_key, sha256
 from .errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from .exact import ATTO, NANO, Number
 from .store import VERSION, Row
-
-START = "0" * 64
-"""What stands for the hash before the first entry."""
 
 _log = logging.getLogger("lapwing.ledger")
 _log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
@@ -209,10 +206,10 @@ class Ledger:
         """
         amount, amount_delta, text = _nano(epsilon), _atto(delta), _json(question, "question")
         analyst = None if analyst is None else _text(analyst, "analyst")
-        key = _key(amount, amount_delta, text)
+        asked = question_key(amount, amount_delta, text)
         with self._transaction(write=True) as connection:
             last = self._last(connection, lock=True)
-            found = store.rows(connection, store.BY_KEY, key=key)
+            found = store.rows(connection, store.BY_KEY, key=asked)
             if found:
                 return self._found(connection, self._sound(found[0]))
             mine = None if analyst is None else self._analyst(connection, analyst)
@@ -223,7 +220,7 @@ class Ledger:
                 kind="charge",
                 analyst=analyst,
                 question=text,
-                key=key,
+                key=asked,
                 epsilon=amount,
                 delta=amount_delta,
                 spent=last["spent"] + amount,
@@ -246,7 +243,7 @@ class Ledger:
             charge = self._found(connection, self._sound(found[0]))
             if charge.answered:
                 return charge.answer
-            row = self._append(connection, last, kind="answer", charge=charge.number, answer=_sha256(text))
+            row = self._append(connection, last, kind="answer", charge=charge.number, answer=sha256(text))
             connection.execute(store.ADD_ANSWER, {"number": row["number"], "text": text})
             self._found(connection, found[0])
         return json.loads(text)
@@ -304,7 +301,7 @@ class Ledger:
             stored = {number for (number,) in connection.execute(sa.select(store.answers.c.number))}
             for row in store.rows(connection, store.ALL.where(store.entries.c.kind == "answer")):
                 text = connection.scalar(store.TEXT, {"number": row["number"]})
-                if text is None or _sha256(text) != row["answer"]:
+                if text is None or sha256(text) != row["answer"]:
                     raise self._damaged(f"entry {row['number']}: its answer is not the one recorded")
                 stored.discard(row["number"])
             if stored:
@@ -320,7 +317,7 @@ class Ledger:
 
     def _checked(self, connection: sa.Connection) -> Iterator[Row]:
         """Yield every entry in order, each checked against the one before; then check the head."""
-        state = _State()
+        state = State()
         number = 0
         for number, result in enumerate(connection.execute(store.ALL), 1):
             row = dict(result._mapping)
@@ -337,7 +334,7 @@ class Ledger:
 
     def _sound(self, row: Row) -> Row:
         """Return the entry if its hash is right."""
-        if _digest(row) != row["hash"]:
+        if digest(row) != row["hash"]:
             raise self._damaged(f"entry {row['number']}: does not match its hash")
         return row
 
@@ -364,7 +361,7 @@ class Ledger:
         if not answers:
             return _entry(row, repeated=True)
         text = connection.scalar(store.TEXT, {"number": answers[0]["number"]})
-        if text is None or _sha256(text) != self._sound(answers[0])["answer"]:
+        if text is None or sha256(text) != self._sound(answers[0])["answer"]:
             raise self._damaged(f"entry {answers[0]['number']}: its answer is not the one recorded")
         return _entry(row, text, repeated=True)
 
@@ -391,7 +388,7 @@ class Ledger:
         row |= {name: last.get(name, 0) for name in ("total", "total_delta", "spent", "spent_delta")}
         row |= {"number": last.get("number", 0) + 1, "time": datetime.now(UTC).isoformat(timespec="seconds")}
         row |= {"previous": last.get("hash", START), **fields}
-        row["hash"] = _digest(row)
+        row["hash"] = digest(row)
         connection.execute(store.ADD_ENTRY, row)
         connection.execute(store.MOVE_HEAD, {"to_number": row["number"], "to_hash": row["hash"]})
         if self._last(connection) != row:  # a trigger or a rule in the database could undo what was written
@@ -435,65 +432,6 @@ class Ledger:
             raise LedgerError(self.where, *store.plain(error)) from None
 
 
-class _State:
-    """What the entries so far imply for the next one."""
-
-    def __init__(self) -> None:
-        self.previous = START
-        self.running = {"total": 0, "total_delta": 0, "spent": 0, "spent_delta": 0}
-        self.caps: dict[str, tuple[int, int]] = {}
-        self.kinds: dict[int, str] = {}
-        self.answered: set[int] = set()
-        self.keys: set[str] = set()
-
-    def fault(self, row: Row, number: int) -> str | None:
-        """Return what is wrong with the entry, if anything, and take it in."""
-        if row["number"] != number:
-            return "is missing"
-        if row["previous"] != self.previous:
-            return "does not follow the one before it"
-        if _digest(row) != row["hash"]:
-            return "does not match its hash"
-        try:
-            adds_up = self._follows(row)
-        except (KeyError, TypeError):  # a hash made anew over something that is no entry
-            adds_up = False
-        if not adds_up:
-            return "does not add up"
-        self.previous, self.kinds[number] = row["hash"], row["kind"]
-        return None
-
-    def _follows(self, row: Row) -> bool:
-        kind, name = row["kind"], row["analyst"]
-        if (kind == "open") != (row["number"] == 1) or (row["epsilon"] or 0) < 0 or (row["delta"] or 0) < 0:
-            return False
-        if kind in ("open", "total"):
-            self.running |= {"total": row["epsilon"], "total_delta": row["delta"]}
-        elif kind == "charge":
-            self.running["spent"] += row["epsilon"]
-            self.running["spent_delta"] += row["delta"]
-            if any(self.running[f"spent{unit}"] > self.running[f"total{unit}"] for unit in ("", "_delta")):
-                return False
-            if name is not None:
-                cap, spent = self.caps[name]
-                self.caps[name] = (cap, spent + row["epsilon"])
-                if spent + row["epsilon"] > cap:
-                    return False
-            if row["key"] != _key(row["epsilon"], row["delta"], row["question"]) or row["key"] in self.keys:
-                return False
-            self.keys.add(row["key"])
-        elif kind == "analyst":
-            self.caps[name] = (row["epsilon"], self.caps.get(name, (0, 0))[1])
-        elif kind == "answer":
-            if self.kinds.get(row["charge"]) != "charge" or row["charge"] in self.answered:
-                return False
-            self.answered.add(row["charge"])
-        else:
-            return False
-        carried = None if name is None else (row["cap"], row["cap_spent"])
-        return self.running == {key: row[key] for key in self.running} and carried == self.caps.get(name)
-
-
 def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:
     return Entry(
         number=row["number"],
@@ -511,26 +449,6 @@ def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> En
         answered=answer is not None,
         repeated=repeated,
     )
-
-
-def _digest(row: Row) -> str:
-    """Return the hash of an entry: of the canonical JSON of its fields that are set, but the hash itself."""
-    fields = {name: value for name, value in row.items() if value is not None and name != "hash"}
-    return _sha256(json.dumps(fields, sort_keys=True, separators=(",", ":"), default=_foreign))
-
-
-def _foreign(value: object) -> list[str]:
-    """Return something for what JSON does not know and only a damaged file can hold."""
-    return ["foreign", type(value).__name__, repr(value)]
-
-
-def _key(epsilon: int, delta: int, question: str) -> str:
-    """Return what makes a question the same as another."""
-    return _sha256(f"{epsilon} {delta} {question}")
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(str(text).encode()).hexdigest()
 
 
 def _json(value: Any, name: str) -> str:

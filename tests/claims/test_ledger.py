@@ -322,7 +322,7 @@ def test_L4_a_rule_that_swallows_what_is_written_is_found(postgres):
 
 
 def test_L4_a_forged_refund_does_not_add_up(tmp_path):
-    from lapwing import ledger as module
+    from lapwing.chain import question_key
 
     ledger = Ledger.open(tmp_path / "a.ledger", epsilon=1)
     ledger.charge("a", "0.5")
@@ -330,8 +330,8 @@ def test_L4_a_forged_refund_does_not_add_up(tmp_path):
         last = ledger._last(connection)
         amount = -(10**8)
         ledger._append(
-            connection, last, kind="charge", question='"b"', key=module._key(amount, 0, '"b"'), epsilon=amount, delta=0,
-            spent=last["spent"] + amount,
+            connection, last, kind="charge", question='"b"', key=question_key(amount, 0, '"b"'), epsilon=amount,
+            delta=0, spent=last["spent"] + amount,
         )  # fmt: skip
     with pytest.raises(errors.LedgerError, match="entry 3: does not add up"):
         Ledger.open(tmp_path / "a.ledger")
@@ -469,7 +469,7 @@ def test_L4_a_roll_back_is_found_by_a_head_kept_elsewhere(tmp_path):
 
 def test_L4_a_chain_hashed_anew_still_has_to_add_up(kept, tmp_path):
     """Someone lowers what an entry cost and recomputes all hashes: the sums do not follow, unless redone as well."""
-    from lapwing.ledger import _digest
+    from lapwing.chain import digest
 
     copy = tmp_path / "a.ledger"
     shutil.copy(kept, copy)
@@ -479,7 +479,7 @@ def test_L4_a_chain_hashed_anew_still_has_to_add_up(kept, tmp_path):
         previous = "0" * 64
         for row in connection.execute("SELECT * FROM lapwing_entries ORDER BY number").fetchall():
             fields = dict(row) | {"previous": previous}
-            previous = _digest(fields)
+            previous = digest(fields)
             connection.execute(
                 "UPDATE lapwing_entries SET previous = ?, hash = ? WHERE number = ?",
                 (fields["previous"], previous, row["number"]),

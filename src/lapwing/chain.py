@@ -1,0 +1,91 @@
+"""The chain of a ledger: how entries are hashed, and what each must follow from (claim L4)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from .store import Row
+
+START = "0" * 64
+"""What stands for the hash before the first entry."""
+
+
+class State:
+    """What the entries so far imply for the next one."""
+
+    def __init__(self) -> None:
+        self.previous = START
+        self.running = {"total": 0, "total_delta": 0, "spent": 0, "spent_delta": 0}
+        self.caps: dict[str, tuple[int, int]] = {}
+        self.kinds: dict[int, str] = {}
+        self.answered: set[int] = set()
+        self.keys: set[str] = set()
+
+    def fault(self, row: Row, number: int) -> str | None:
+        """Return what is wrong with the entry, if anything, and take it in."""
+        if row["number"] != number:
+            return "is missing"
+        if row["previous"] != self.previous:
+            return "does not follow the one before it"
+        if digest(row) != row["hash"]:
+            return "does not match its hash"
+        try:
+            adds_up = self._follows(row)
+        except (KeyError, TypeError):  # a hash made anew over something that is no entry
+            adds_up = False
+        if not adds_up:
+            return "does not add up"
+        self.previous, self.kinds[number] = row["hash"], row["kind"]
+        return None
+
+    def _follows(self, row: Row) -> bool:
+        kind, name = row["kind"], row["analyst"]
+        if (kind == "open") != (row["number"] == 1) or (row["epsilon"] or 0) < 0 or (row["delta"] or 0) < 0:
+            return False
+        if kind in ("open", "total"):
+            self.running |= {"total": row["epsilon"], "total_delta": row["delta"]}
+        elif kind == "charge":
+            self.running["spent"] += row["epsilon"]
+            self.running["spent_delta"] += row["delta"]
+            if any(self.running[f"spent{unit}"] > self.running[f"total{unit}"] for unit in ("", "_delta")):
+                return False
+            if name is not None:
+                cap, spent = self.caps[name]
+                self.caps[name] = (cap, spent + row["epsilon"])
+                if spent + row["epsilon"] > cap:
+                    return False
+            if row["key"] != question_key(row["epsilon"], row["delta"], row["question"]) or row["key"] in self.keys:
+                return False
+            self.keys.add(row["key"])
+        elif kind == "analyst":
+            self.caps[name] = (row["epsilon"], self.caps.get(name, (0, 0))[1])
+        elif kind == "answer":
+            if self.kinds.get(row["charge"]) != "charge" or row["charge"] in self.answered:
+                return False
+            self.answered.add(row["charge"])
+        else:
+            return False
+        carried = None if name is None else (row["cap"], row["cap_spent"])
+        return self.running == {key: row[key] for key in self.running} and carried == self.caps.get(name)
+
+
+def digest(row: Row) -> str:
+    """Return the hash of an entry: of the canonical JSON of its fields that are set, but the hash itself."""
+    fields = {name: value for name, value in row.items() if value is not None and name != "hash"}
+    return sha256(json.dumps(fields, sort_keys=True, separators=(",", ":"), default=_foreign))
+
+
+def _foreign(value: object) -> list[str]:
+    """Return something for what JSON does not know and only a damaged file can hold."""
+    return ["foreign", type(value).__name__, repr(value)]
+
+
+def question_key(epsilon: int, delta: int, question: str) -> str:
+    """Return what makes a question the same as another."""
+    return sha256(f"{epsilon} {delta} {question}")
+
+
+def sha256(text: str) -> str:
+    """Return the hash of a text, in hexadecimal."""
+    return hashlib.sha256(str(text).encode()).hexdigest()
