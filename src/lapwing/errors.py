@@ -15,8 +15,8 @@ LapwingError
 ├── BudgetExceeded         refused by the ledger; nothing read, nothing charged
 └── LedgerError            the record is damaged, busy or out of reach; nothing is granted
 
-Every message says what was asked, what is allowed, what happened to data and budget,
-and what to do next.  An error is an output: no message and no field holds a value that
+Every message says what was asked, what is allowed and what happened to data and budget,
+and, where it is not plain, what to do next.  An error is an output: no message and no field holds a value that
 noise was to protect.
 """
 

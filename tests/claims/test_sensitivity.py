@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction as F
 
 import pytest
@@ -102,17 +103,25 @@ def test_S11_several_answers_together_move_by_at_most_the_sum():
     """A count and the sums of two columns: brute force over tables of pairs, attained by one row."""
     ends = (F(-1), F(2))
     claimed = lw.sensitivity.vector(lw.sensitivity.count(), lw.sensitivity.sum(*ends), lw.sensitivity.sum(*ends))
-    worst = F(0)
     rows = list(itertools.product((ends[0], F(0), ends[1]), repeat=2))
-    for table in itertools.product(rows, repeat=2):
-        for gone in table:
-            worst = max(worst, 1 + abs(gone[0]) + abs(gone[1]))
+
+    def answers(table: tuple) -> tuple[F, ...]:
+        return F(len(table)), sum((row[0] for row in table), F(0)), sum((row[1] for row in table), F(0))
+
+    worst = max(
+        sum(abs(a - b) for a, b in zip(answers(table), answers(other), strict=True))
+        for n in (1, 2, 3)
+        for table in itertools.product(rows, repeat=n)
+        for other in neighbors_of(table, *ends, "add_remove")
+    )
     assert worst == claimed == 5
 
 
 def test_S11_any_upper_bound_is_accepted_by_the_mechanism():
-    exact, larger = lw.LaplaceMechanism(1, 1), lw.LaplaceMechanism(F(3, 2), 1)
-    assert larger.scale > exact.scale
+    """Noise for Δ = 3/2 on an answer that moves by 1 loses e^(2/3) at most, less than the e of ε = 1."""
+    law = lw.LaplaceMechanism(F(3, 2), 1).integer_noise
+    worst = max(law.pmf(y) / law.pmf(y - 1) for y in range(-50, 51))
+    assert worst == pytest.approx(math.exp(2 / 3), rel=1e-12)
 
 
 def test_S1_a_count_with_a_condition_has_sensitivity_one_under_both_relations():
