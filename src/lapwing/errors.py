@@ -10,10 +10,15 @@ LapwingError
 │   ├── InvalidParameter   another parameter (rows, cells, a wanted error, neighbors) is out of its range
 │   ├── InvalidSize        the number of draws is not a size
 │   ├── InvalidValue       the value to protect has no usable type, or is not finite
+│   ├── InvalidSource      the description of a table does not hold together
+│   ├── UnknownColumn      a query names a column that the source does not declare
+│   ├── UnsupportedQuery   a query that is not on the list of what can be released
 │   ├── NoSensitivity      the catalogue has no entry: refuse, never guess
 │   └── NoLedger           there is no ledger yet, and no total to make one with
 ├── BudgetExceeded         refused by the ledger; nothing read, nothing charged
-└── LedgerError            the record is damaged, busy or out of reach; nothing is granted
+├── LedgerError            the record is damaged, busy or out of reach; nothing is granted
+├── OutputError            an answer is recorded but could not be written
+└── EngineError            the engine failed; what it said goes nowhere, for it may quote a cell
 
 Every message says what was asked, what is allowed and what happened to data and budget,
 and, where it is not plain, what to do next.  An error is an output: no message and no field holds a value that
@@ -168,6 +173,37 @@ class NoLedger(RequestError):
         )
 
 
+class InvalidSource(RequestError):
+    """InvalidSource(name, what, advice)."""
+
+    def __str__(self) -> str:
+        name, what, advice = self.args
+        return f"Source {name} {what}. No row was read and nothing was charged. {advice}"
+
+
+class UnknownColumn(RequestError):
+    """UnknownColumn(asked, source, known)."""
+
+    def __str__(self) -> str:
+        asked, source, known = self.args
+        some = f"{', '.join(known[:20])}{', …' if len(known) > 20 else ''}" if known else "it declares none"
+        return (
+            f'{asked} is not a declared column of "{source}" ({some}).{suggestion(asked, known)} '
+            "No row was read and nothing was charged."
+        )
+
+
+class UnsupportedQuery(RequestError):
+    """UnsupportedQuery(what, advice)."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(Shown(what), advice)
+
+    def __str__(self) -> str:
+        what, advice = self.args
+        return f"The query has {what}, which cannot be released. No row was read and nothing was charged. {advice}"
+
+
 class BudgetExceeded(LapwingError):
     """BudgetExceeded(asked, left, total, letter, who, ledger): amounts as text, ``letter`` ε or δ."""
 
@@ -186,6 +222,22 @@ class LedgerError(LapwingError):
     def __str__(self) -> str:
         name, what, advice = self.args
         return f'Ledger "{name}" {what}. Nothing was granted. {advice}'
+
+
+class OutputError(LapwingError):
+    """OutputError(path, entry)."""
+
+    def __str__(self) -> str:
+        path, entry = self.args
+        return f'"{path}" could not be written. The answer is recorded as entry {entry}: ask again, at no charge.'
+
+
+class EngineError(LapwingError):
+    """EngineError(source, what, budget, advice)."""
+
+    def __str__(self) -> str:
+        source, what, budget, advice = self.args
+        return f'The table of "{source}" {what}. {budget} {advice}'
 
 
 def suggestion(asked: object, known: Iterable[str]) -> str:

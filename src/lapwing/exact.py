@@ -126,7 +126,8 @@ def probability(asked: object) -> Fraction:
 
 def whole(asked: object, name: str, most: int | None = 10**18) -> int:
     """Return a whole number from 1 to ``most``, if there is a most."""
-    refusal = InvalidParameter(asked, name, "a whole number from 1 on" + (", to 10^18 at most" if most else ""))
+    limit = "" if most is None else f", to {'10^18' if most == 10**18 else f'{most:,}'} at most"
+    refusal = InvalidParameter(asked, name, f"a whole number from 1 on{limit}")
     value = _number(asked, refusal)
     if value.denominator != 1 or value < 1 or (most is not None and value > most):
         raise refusal

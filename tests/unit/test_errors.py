@@ -73,6 +73,27 @@ EXAMPLES = [
         'The catalogue of sensitivities has no "meen" (it has count, mean). Did you mean "mean"? No noise was drawn '
         "and nothing was charged. Prove a bound of your own and give it to the mechanism: any upper bound is safe.",
     ),
+    (
+        errors.InvalidSource("visits", "names no table", "Write one."),
+        'Source "visits" names no table. No row was read and nothing was charged. Write one.',
+    ),
+    (
+        errors.UnknownColumn("wardd", "visits", ("ward", "cost")),
+        '"wardd" is not a declared column of "visits" (ward, cost). Did you mean "ward"? No row was read and nothing '
+        "was charged.",
+    ),
+    (
+        errors.UnsupportedQuery("HAVING", "Filter the answer."),
+        "The query has HAVING, which cannot be released. No row was read and nothing was charged. Filter the answer.",
+    ),
+    (
+        errors.EngineError("visits", "could not be opened", "Nothing was charged.", "The file is missing."),
+        'The table of "visits" could not be opened. Nothing was charged. The file is missing.',
+    ),
+    (
+        errors.OutputError("a.csv", 4),
+        '"a.csv" could not be written. The answer is recorded as entry 4: ask again, at no charge.',
+    ),
 ]
 
 
