@@ -15,22 +15,41 @@ the smallest ε with nine places, for which it is at most the error asked for.
 Claim A8 (randomized response).  Its estimate is unbiased, has the error of A7 whatever the true bits are, and
 lies within √(ln(2/β)/(n·ε·tanh(ε/2))) of the truth with probability at least 1 - β.
 
+Claim A9 (sums).  For independent Laplace draws of different scales b_1, …, b_m:
+    P(|Z₁ + … + Z_m| > x) = Σᵢ e^(-x/bᵢ)·Πⱼ bᵢ²/(bᵢ² - bⱼ²)   (the product over j ≠ i);
+it grows with every bᵢ, so that equal scales may be moved apart upwards.  An integer draw lies within 1 of a real one of
+the same scale, drawn together.
+
+Claim A10 (ratio).  Let cells of true masses m_j ≥ 0 at positions p_j in [0, 1] get independent noise of one scale, with
+noisy cells ĉ_j.  The set of all t with |Σ(p_j - t)·ĉ_j| ≤ q(t), q(t) the margin of A9 for the scales |p_j - t|·s, holds
+the mean position Σp_j·m_j/Σm_j with the confidence of q.  Where Σĉ_j is above the steepest slope of q the set is an
+interval; else the whole range is returned.
+
+Claim A11 (variance, to second order).  For the cells of claim P3 the variance has the error Σ c_j·Z_j + r, with
+slopes c = (p₂ - 2v, -p₁/2 - 2v, p₀ - 2v)/N for shares p and variance v; the bar is the margin of A9 for the
+estimated slopes plus 2·(ln(1/β)·s/N)² for r.
+
 Proofs: docs/explanation/accuracy.md.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from . import exact
 from .errors import InvalidParameter
 from .exact import NANO, Number
 from .laplace import Laplace
 
+Floats = NDArray[np.float64]
 Method = Literal["laplace", "randomized_response"]
 
 _EULER = 0.5772156649015329
@@ -181,3 +200,129 @@ def _is_enough(epsilon: Fraction, variance: Fraction) -> bool:
         if context.subtract(ratio, slack) > 1:
             return False
         digits *= 2
+
+
+# --- error bars of what is computed from several noisy cells ---
+
+
+def sum_margin(scales: Sequence[Fraction], confidence: Fraction) -> float:
+    """Return a margin for the sum of independent Laplace draws of these scales (claim A9), up to a part in 10^5."""
+    beyond = 1 - confidence
+    parted = _parted(sorted((scale for scale in scales if scale), reverse=True))
+    if not parted:
+        return 0.0
+    context = exact.arithmetic(40 + 13 * len(parted) + len(str(int(1 / beyond))))
+    largest = parted[-1]
+    lengths = [exact.as_decimal(each / largest, context) for each in parted]
+    shares = []
+    for i, each in enumerate(parted):
+        share = Fraction(1)
+        for j, other in enumerate(parted):
+            if i != j:
+                share *= each**2 / (each**2 - other**2)
+        shares.append(exact.as_decimal(share, context))
+    limit = exact.as_decimal(beyond, context)
+
+    def tail(x: Decimal) -> Decimal:
+        total = Decimal(0)
+        for share, length in zip(shares, lengths, strict=True):
+            total = context.add(total, context.multiply(share, context.exp(context.divide(context.minus(x), length))))
+        return total
+
+    low, high = Decimal(0), Decimal(1)
+    while tail(high) > limit:
+        low, high = high, context.multiply(high, Decimal(2))
+    for _ in range(30):
+        middle = context.divide(context.add(low, high), Decimal(2))
+        low, high = (middle, high) if tail(middle) > limit else (low, middle)
+    return float(high) * float(largest)
+
+
+def _parted(scales: Sequence[Fraction]) -> list[Fraction]:
+    """Return the scales in rising order, those within a millionth of each other moved apart upwards."""
+    parted: list[Fraction] = []
+    for scale in sorted(scales):
+        least = parted[-1] * Fraction(1_000_001, 1_000_000) if parted else scale
+        parted.append(max(scale, least))
+    return parted
+
+
+def ratio_interval(
+    cells: Floats, positions: Sequence[float], scale: float, beyond: float, slack: float = 0.0
+) -> tuple[Floats, Floats, Floats]:
+    """Return the mass-weighted mean position of noisy cells, and the ends of its error bar (claim A10).
+
+    Args:
+        cells: one row for each cell, one column for each group.
+        positions: where each cell lies, from 0 to 1.
+        scale: the scale of the noise of every cell.
+        beyond: the probability with which a bar may miss, β.
+        slack: by how much a cell may be off beside its noise.
+    """
+    total = cells.sum(axis=0)
+    at = np.asarray(positions)[:, None]
+    weighted = (at * cells).sum(axis=0)
+    with np.errstate(all="ignore"):
+        value = np.clip(np.where(total > 0, weighted / total, 0.5), 0.0, 1.0)
+    grid = np.linspace(0.0, 1.0, 1025)
+    reach = tail_quantile(np.abs(at - grid) * scale, beyond) + slack * np.abs(at - grid).sum(axis=0)
+    steepest = np.abs(np.diff(reach)).max() * 1024 if scale else 0.0
+    reach = reach + steepest / 2048  # between two points of the grid
+    sure = total > 1.01 * steepest  # else no value can be excluded
+    ends = []
+    for sign in (1, -1):
+        # the lowest t with weighted - t·total ≤ reach(t), the highest with ≥ -reach(t): both sides are monotone in t
+        low, high = np.zeros_like(total), np.ones_like(total)
+        for _ in range(40):
+            middle = (low + high) / 2
+            inside = sign * (weighted - middle * total) <= np.interp(middle, grid, reach)
+            down = inside if sign == 1 else ~inside
+            low, high = np.where(down, low, middle), np.where(down, middle, high)
+        ends.append(np.where(sure, low if sign == 1 else high, 0.0 if sign == 1 else 1.0))
+    return value, np.minimum(ends[0], value), np.maximum(ends[1], value)
+
+
+def spread_interval(cells: Floats, scale: float, beyond: float) -> tuple[Floats, Floats, Floats]:
+    """Return the variance of positions in [0, 1] from the three cells of claim P3, with its error bar (claim A11)."""
+    total = cells.sum(axis=0)
+    with np.errstate(all="ignore"):
+        shares = np.where(total > 0, cells / total, 0.0)
+    low, middle, high = shares
+    value = np.clip(low * high - middle**2 / 4, 0.0, 0.25)
+    inside = np.clip(shares, 0.0, 1.0)
+    spread = np.clip(inside[0] * inside[2] - inside[1] ** 2 / 4, 0.0, 0.25)
+    slopes = np.abs(np.stack([inside[2] - 2 * spread, inside[1] / 2 + 2 * spread, inside[0] - 2 * spread]))
+    with np.errstate(all="ignore"):
+        noise = np.where(total > 0, scale / total, np.inf)
+    widest = -math.log(beyond)
+    sure = noise * widest < 0.25
+    noise = np.where(sure, noise, 0.0)
+    reach = tail_quantile(slopes, beyond) * noise + 2 * (widest * noise) ** 2
+    ends = np.maximum(value - reach, 0.0), np.minimum(value + reach, 0.25)
+    return value, np.where(sure, ends[0], 0.0), np.where(sure, ends[1], 0.25)
+
+
+def tail_quantile(scales: Floats, beyond: float) -> Floats:
+    """Return, for each column of two or three Laplace scales, the x with P(|sum of draws| > x) = ``beyond``.
+
+    Scales within a thousandth of each other are moved apart, upwards, so the x is at most a few parts in 10³ too large.
+    """
+    ordered = np.sort(np.asarray(scales, dtype=float), axis=0)
+    largest = ordered[-1]
+    unit = np.where(largest > 0, largest, 1.0)
+    ordered = np.maximum(ordered / unit, 1e-3)
+    for i in range(1, len(ordered)):
+        ordered[i] = np.maximum(ordered[i], ordered[i - 1] * 1.001)
+    squares = ordered**2
+    shares = np.ones_like(ordered)
+    for i in range(len(ordered)):
+        for j in range(len(ordered)):
+            if i != j:
+                shares[i] *= squares[i] / (squares[i] - squares[j])
+    low = np.zeros_like(unit)
+    high = np.full_like(unit, 2 * len(ordered) - 2 * math.log(beyond))
+    for _ in range(45):
+        middle = (low + high) / 2
+        above = (shares * np.exp(-middle / ordered)).sum(axis=0) > beyond
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.where(largest > 0, high * unit, 0.0)

@@ -1,0 +1,333 @@
+"""DuckDB, the embedded engine: opens a table and runs one lowered query on it.
+
+Types are declared, never sniffed: CSV cells are read as text.  What DuckDB says when it fails may quote a cell, so it
+is dropped: an ``EngineError`` says what the caller can know, and the log ``lapwing.engine`` the kind of failure.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import logging
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from glob import escape, glob, has_magic
+from importlib import import_module
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import numpy as np
+
+from ..errors import EngineError, InvalidParameter, InvalidSource
+from ..query import quoted
+from ..schema import Column, Schema
+from .lowering import Lowered, key_type
+
+Progress = Callable[[float], None]
+
+_log = logging.getLogger("lapwing.engine")
+_log.addHandler(logging.NullHandler())
+
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "preserve_insertion_order": "false",
+}
+_SETTINGS = """
+SET pandas_analyze_sample = 0; SET TimeZone = 'UTC'; SET disabled_optimizers = 'statistics_propagation';
+SET enable_progress_bar = true; SET enable_progress_bar_print = false
+"""
+"""Statistics of a Parquet file leave NaN out: an optimizer that believes them would read NaN as a number."""
+
+_PERSONS = re.compile(
+    r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|VARCHAR|UUID|BLOB|BOOLEAN|FLOAT|DOUBLE|DATE|TIMESTAMP|ENUM.*|DECIMAL.*",
+    re.DOTALL,
+)
+_COMPLETE = "What was charged stays charged; the same question again completes it at no charge."
+T = TypeVar("T")
+
+
+class Table:
+    """Where the rows are: a path or glob of CSV or Parquet files, a data frame, or a DuckDB relation."""
+
+    def __init__(self, given: Any, name: str) -> None:
+        self.name = name
+        self._given = given
+        self._lock = threading.Lock()  # a relation has one connection
+        self.path: str | None = None
+        if isinstance(given, str | PathLike):
+            self.path = fspath(given)
+            if not self.is_csv and not _is_parquet(self.path):
+                raise InvalidSource(
+                    name, "has a table that is neither CSV nor Parquet", "Name a file .csv, .tsv, .csv.gz or .parquet."
+                )
+        elif _frame_of(given) is None and not isinstance(given, duckdb.DuckDBPyRelation):
+            raise InvalidParameter(
+                given, "table", "a path, a pandas or Polars data frame, an Arrow table or a DuckDB relation"
+            )
+
+    def __repr__(self) -> str:
+        return f"Table({self.path or type(self._given).__name__!r})"
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether the rows are lines of text, of which some may be left out."""
+        return self.path is not None and _uncompressed(self.path).endswith((".csv", ".tsv"))
+
+    def columns(self, person: str | None = None) -> dict[str, str]:
+        """Return the names and types of the columns, from the files' headers or the frame's own description.
+
+        If there is a person column, refuse a type of it in which two people could look the same.
+        """
+
+        def describe() -> dict[str, str]:
+            if isinstance(self._given, duckdb.DuckDBPyRelation):
+                with self._lock:
+                    return dict(zip(self._given.columns, map(str, self._given.types), strict=True))
+            with self._connected(None) as connection:
+                rows = connection.execute("DESCRIBE given").fetchall()
+                if person is not None and self.path is not None:
+                    self._check_files(connection, person)
+            if _frame_of(self._given) == "pandas":
+                labels = [label for label in self._given.columns if isinstance(label, str)]
+                rows = [row for row in rows if row[0] in labels]
+            return {str(name): str(kind) for name, kind, *_ in rows}
+
+        found = self._guarded("could not be opened", "Nothing was charged.", describe)
+        if person in found and not _PERSONS.fullmatch(found[person]):
+            advice = "Make it a text or a whole number, so that no two people look the same."
+            raise InvalidSource(self.name, f"has a person column of type {found[person].split('(')[0]}", advice)
+        return found
+
+    def _check_files(self, connection: duckdb.DuckDBPyConnection, person: str) -> None:
+        """Refuse files in which the person column has different types: one would be converted, and lose digits."""
+        if self.path is None or not _is_parquet(self.path):
+            return
+        kinds = "type, converted_type, logical_type::VARCHAR, scale"
+        asked = f"SELECT DISTINCT {kinds} FROM parquet_schema({_list(_files(self.path))}) WHERE name = ?"
+        if len(connection.execute(asked, [person]).fetchall()) > 1:
+            raise _Problem("has files in which the person column has different types")
+
+    def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> list[tuple[int, ...]]:
+        """Run the query; return its rows of integers."""
+        names = list(dict.fromkeys([*lowered.columns, *([] if schema.person is None else [schema.person])]))
+
+        def work() -> list[tuple[int, ...]]:
+            with self._connected(names, schema.person) as connection:
+                for table, column in lowered.keys:
+                    _add_keys(connection, table, schema.columns[column])
+                return [tuple(map(int, row)) for row in _run(connection, lowered.sql, progress)]
+
+        return self._guarded("failed while it was read", _COMPLETE, work)
+
+    @contextmanager
+    def _connected(self, names: list[str] | None, person: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield a connection with the views ``given``, the table, and ``source``, which has missing people as NULL."""
+        with tempfile.TemporaryDirectory(prefix="lapwing-") as spill, _connect(spill) as connection:
+            if self.path is not None:
+                connection.execute(f"CREATE VIEW given AS SELECT * FROM {_scan(self.path)}")
+            elif isinstance(self._given, duckdb.DuckDBPyRelation):
+                copy = str(Path(spill) / "relation.parquet")
+                with self._lock:
+                    _copy(self._given, names or [], person, copy)
+                connection.execute(f"CREATE VIEW given AS SELECT * FROM read_parquet({_text(copy)})")
+            else:
+                connection.register("given", _scannable(self._given, names))
+            connection.execute(f"CREATE VIEW source AS SELECT * {_without_nan(connection, person)} FROM given")
+            yield connection
+
+    def _guarded(self, what: str, budget: str, work: Callable[[], T]) -> T:
+        """Return what ``work`` returns; turn what DuckDB or the system says into an error that tells no data."""
+        try:
+            return work()
+        except _Problem as problem:
+            failure = EngineError(self.name, str(problem), budget, "Look at what `table` names.")
+        except Exception as error:  # whatever it is, its text may quote a cell
+            _log.error("source %s %s: %s", self.name, what, type(error).__name__)
+            failure = EngineError(self.name, what, budget, _advice(error))
+        raise failure  # here, outside the handlers, so that the engine's own error is not chained to it
+
+
+class _Problem(Exception):
+    """Something public about the table that a message may say."""
+
+
+def _connect(spill: str) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": spill})
+    connection.execute(_SETTINGS)
+    return connection
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _list(files: list[str]) -> str:
+    """Return paths as a list of SQL, each taken as it is."""
+    return f"[{', '.join(_text(escape(file)) for file in files)}]"
+
+
+def _uncompressed(path: str) -> str:
+    return path.lower().removesuffix(".gz")
+
+
+def _is_parquet(path: str) -> bool:
+    return path.lower().endswith((".parquet", ".pq"))
+
+
+def _files(path: str) -> list[str]:
+    """Return the file of this name, or those that the glob names, in their order."""
+    files = [path] if Path(path).exists() or not has_magic(path) else sorted(glob(path, recursive=True))  # noqa: PTH207
+    if not files:
+        raise _Problem("has no file of that name")
+    return files
+
+
+def _scan(path: str) -> str:
+    """Return the SQL that reads the files."""
+    files = _files(path)
+    if _is_parquet(path):
+        return f"read_parquet({_list(files)}, union_by_name=true, hive_partitioning=false)"
+    separator = "\t" if _uncompressed(path).endswith(".tsv") else ","
+    heads = [_header(file, separator) for file in files]
+    if any(head != heads[0] for head in heads):
+        raise _Problem("has files with different headers")
+    names = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in heads[0])
+    return (
+        f"read_csv({_list(files)}, auto_detect=false, header=true, delim={_text(separator)}, quote='\"', escape='\"', "
+        f"columns={{{names}}}, ignore_errors=true, strict_mode=false, hive_partitioning=false)"
+    )
+
+
+def _header(file: str, separator: str) -> list[str]:
+    """Return the names in the first line of a CSV file."""
+    opener = gzip.open if file.lower().endswith(".gz") else open
+    with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+        names = next(csv.reader(lines, delimiter=separator), [])
+    different = len({name.casefold() for name in names}) == len(names)
+    if not names or not different or not all(names) or any(_NUMBER.fullmatch(name) for name in names):
+        raise _Problem("has a file whose first line is not a list of different column names")
+    return names
+
+
+_NUMBER = re.compile(r"\s*[-+]?[\d.,:/-]+\s*")
+"""What is no name of a column but a number or a date: a file without a header line would show its first row."""
+
+
+def _frame_of(given: Any) -> str | None:
+    """Return the library that a data frame or Arrow table is of, which must have been imported to make it."""
+    for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        module = sys.modules.get(library)
+        if module is not None and isinstance(given, getattr(module, name)):
+            return library
+    return None
+
+
+def _copy(relation: duckdb.DuckDBPyRelation, names: list[str], person: str | None, path: str) -> None:
+    """Write the columns of a relation as Parquet; its own connection runs it, once.
+
+    Parquet has no type for the largest integers: a person of one of those is written as text.
+    """
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    chosen = []
+    for name in names:
+        column: Any = duckdb.ColumnExpression(name)
+        if name == person and kinds[name] not in ("INTEGER", "BIGINT", "VARCHAR", "FLOAT", "DOUBLE"):
+            column = column.cast(duckdb.sqltype("VARCHAR")).alias(name)
+        chosen.append(column)
+    (relation.select(*chosen) if chosen else relation).write_parquet(path)
+
+
+def _scannable(frame: Any, names: list[str] | None) -> Any:
+    """Return the frame, or the columns of it that are named, in a form that DuckDB can scan more than once."""
+    library = _frame_of(frame)
+    if library == "polars":
+        try:
+            import_module("pyarrow")
+        except ImportError:
+            raise _Problem("is a Polars data frame, for which pyarrow is needed (pip install pyarrow)") from None
+    chosen = frame if not names else frame.select(names) if library in ("polars", "pyarrow") else frame[names]
+    if library != "pandas":
+        return chosen
+    objects = [name for name, kind in chosen.dtypes.items() if str(kind) == "object"]
+    return chosen.assign(**{str(name): _texts(chosen[name]) for name in objects}) if objects else chosen
+
+
+def _texts(values: Any) -> Any:
+    """Return a column of Python objects as texts, by a rule that cannot fail: what has no text is missing."""
+    return np.array([_text_of(value) for value in values], dtype=object)
+
+
+def _text_of(value: object) -> str | None:
+    if isinstance(value, str) and value.isascii():
+        return value
+    try:
+        if value is None or bool(value != value):  # NaN and NaT are not equal to themselves, pd.NA is neither
+            return None
+        return str(value).encode("utf-8", "replace").decode()
+    except Exception:  # a cell never chooses an error
+        return None
+
+
+def _without_nan(connection: duckdb.DuckDBPyConnection, person: str | None) -> str:
+    """Return what makes a person of NaN, which pandas writes for a missing number, missing."""
+    if person is None:
+        return ""
+    kinds = {name: kind for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
+    name = quoted(person)
+    if kinds.get(person) not in ("FLOAT", "DOUBLE"):
+        return ""
+    return f"REPLACE (CASE WHEN NOT isnan({name}) THEN {name} END AS {name})"
+
+
+def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column) -> None:
+    """Make the table of a column's public keys."""
+    keys = [key.isoformat() if isinstance(key, date) else key for key in column.keys or ()]
+    values = np.array(keys, dtype=float if column.kind == "integer" else object)
+    connection.register("listed", {"key": values, "number": np.arange(len(keys), dtype=np.int32)})
+    typed = f"CAST(key AS {key_type(column)}) AS key"
+    connection.execute(f"CREATE TEMP TABLE {table} AS SELECT {typed}, number FROM listed")
+    connection.unregister("listed")
+
+
+def _run(connection: duckdb.DuckDBPyConnection, sql: str, progress: Progress | None) -> list[tuple[Any, ...]]:
+    """Run the query in a thread, so that it can be interrupted; tell ``progress`` the share that is done, 0 to 1."""
+    found: list[Any] = []
+
+    def work() -> None:
+        try:
+            found.append(connection.execute(sql).fetchall())
+        except BaseException as error:  # handed to the caller's thread
+            found.append(error)
+
+    worker = threading.Thread(target=work, name="lapwing-engine")
+    worker.start()
+    try:
+        while worker.is_alive():
+            worker.join(0.1)
+            if progress is not None:
+                progress(max(connection.query_progress(), 0.0) / 100)
+    except BaseException:
+        connection.interrupt()
+        worker.join()
+        raise
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]  # type: ignore[no-any-return]
+
+
+def _advice(error: BaseException) -> str:
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        return "It ran out of memory or of room for temporary files."
+    if isinstance(error, duckdb.IOException | FileNotFoundError):
+        return "The file is missing, unreadable or not of its kind."
+    if isinstance(error, duckdb.InterruptException):
+        return "It was interrupted."
+    return "The kind of failure is in the log lapwing.engine."

@@ -1,0 +1,245 @@
+"""Query → SQL: the one place where it is decided what an engine computes.
+
+The SQL reads from ``source``, the table, and from ``keys_0``, ``keys_1``, …, the public keys (key, number) of columns
+that are grouped by.  It returns one row of integers for each group that occurs: the number of the group, then what
+``measure.Sums`` holds for each measurement.
+
+Claim E1 (index).  Whatever a cell holds, its grid index is missing or an integer from 0 to M, and a larger value never
+has a smaller index.
+
+Claim E2 (weights).  The weights of one person's rows, over all groups, add up to at most rows_per_person·2^16: each of
+c rows that remain after WHERE gets 2^16 if c ≤ k, else floor(k·2^16/c).  Rows without a person have no weight.
+
+Claim E3 (order).  The result is a function of the multiset of rows: sums of integers, in types that they do not
+overflow, and nothing else.
+
+Missing is what is NULL, NaN, infinite, or no value of the declared type.  Where people have several rows the rows are
+read once (MATERIALIZED), so that a table that changes meanwhile cannot break E2.  Proofs: docs/explanation/measure.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+
+from ..measure import Measurement
+from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some, Value, quoted
+from ..schema import Column, Grid, Schema
+
+_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "integer": "DOUBLE", "date": "DATE", "boolean": "BOOLEAN"}
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The SQL of a query, the columns it reads, its tables of keys (table, column), and how many groups there are."""
+
+    sql: str
+    columns: tuple[str, ...]
+    keys: tuple[tuple[str, str], ...]
+    groups: int
+
+
+def key_type(column: Column) -> str:
+    """Return the SQL type of the keys of a column."""
+    return _TYPES[column.kind]
+
+
+def lower(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Lowered:
+    """Return the SQL that measures."""
+    keys = _keys(schema, query)
+    columns = _columns(schema, query, measured)
+    people = [] if schema.person is None else ["person"]
+    typed = [f"{quoted(schema.person)} AS person"] if schema.person is not None else []
+    typed += [f"TRY_CAST({quoted(name)} AS {_TYPES[schema.columns[name].kind]}) AS {_cell(name)}" for name in columns]
+    cleaned = [*people, *(_cleaned(name, schema) for name in columns)]
+    indices = [f"{_index(each)} AS i{j}" for j, each in enumerate(measured) if each.form != "rows"]
+    chosen = [*people, *(f"{key.late if not people else key.early} AS k{i}" for i, key in enumerate(keys)), *indices]
+    conditions = [] if query.where is None else [f"({_condition(query.where)})"]
+    conditions += ["person IS NOT NULL" for _ in people]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    early = "".join(f" LEFT JOIN {key.table} ON {key.late} = {key.table}.key" for key in keys if people and key.table)
+    lines = [
+        f"WITH typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM source),",
+        f"cleaned AS (SELECT {', '.join(cleaned) or 'one'} FROM typed),",
+        f"bounded AS {'MATERIALIZED ' if people else ''}(SELECT {', '.join(chosen) or '1 AS one'}",
+        f"  FROM cleaned{early}{where}),",
+    ]
+    own = [f"k{i}" for i in range(len(keys))]
+    sums = _sums(measured)
+    by = [*own, *(["w"] if people else [])]
+    summed = ", ".join([*by, *(f"{expression} AS {name}" for expression, name in sums)])
+    grouped = f" GROUP BY {', '.join(by)}" if by else ""
+    if people:
+        k, weight = schema.rows_per_person, schema.weight
+        lines += [
+            f"people AS (SELECT person, CAST(CASE WHEN COUNT(*) <= {k} THEN {weight} ELSE {k * weight} // COUNT(*) END",
+            "  AS INTEGER) AS w FROM bounded GROUP BY person),",
+        ]
+    rows = "bounded JOIN people USING (person)" if people else "bounded"
+    lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{grouped})")
+    number, groups = "0", 1
+    for i, key in enumerate(keys):
+        one = f"k{i}" if people or key.table is None else key.number
+        number, groups = one if i == 0 else f"({number}) * {key.size} + {one}", groups * key.size
+    late = "".join(
+        f" {'LEFT JOIN' if key.other else 'JOIN'} {key.table} ON k{i} = {key.table}.key"
+        for i, key in enumerate(keys)
+        if key.table and not people
+    )
+    known = [f"k{i} IS NOT NULL" for i, key in enumerate(keys) if people or key.table is None]
+    rest = f" WHERE {' AND '.join(known)}" if known else ""
+    outer = ", ".join(f"COALESCE(SUM({'w * ' if people else ''}{name}), 0)" for _, name in sums)
+    final = f" GROUP BY {number}" if keys else ""
+    lines.append(f"SELECT {number} AS cell, {outer}\n  FROM tally{late}{rest}{final}")
+    tables = tuple((key.table, key.column) for key in keys if key.table is not None)
+    return Lowered("\n".join(lines), tuple(columns), tables, groups)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """How a column is grouped by: its number ``early``, on every row, or ``late``, once its values are grouped.
+
+    The table of its keys is None for bins, whose number is computed on every row.
+    """
+
+    column: str
+    size: int
+    late: str
+    table: str | None = None
+    other: bool = False
+
+    @property
+    def number(self) -> str:
+        return f"COALESCE({self.table}.number, {self.size - 1})" if self.other else f"{self.table}.number"
+
+    @property
+    def early(self) -> str:
+        return self.late if self.table is None else self.number
+
+
+def _keys(schema: Schema, query: Query) -> list[_Key]:
+    bins = dict(query.edges)
+    found: list[_Key] = []
+    for i, name in enumerate(query.by):
+        column = schema.columns[name]
+        edges = bins.get(name) or column.edges
+        if edges is not None:
+            found.append(_Key(name, len(edges) - 1, _bin(name, edges)))
+        else:
+            size = len(column.labels or ())
+            found.append(_Key(name, size, _cell(name), f"keys_{i}", column.other is not None))
+    return found
+
+
+def _columns(schema: Schema, query: Query, measured: Sequence[Measurement]) -> list[str]:
+    """Return the declared columns that the query reads, in the order of their declaration."""
+    used = {*query.by, *(each.column for each in measured if each.column is not None)}
+    for condition in (query.where, *(each.condition for each in measured)):
+        if condition is not None:
+            used |= _named(condition)
+    return [name for name in schema.columns if name in used]
+
+
+def _named(condition: Condition) -> set[str]:
+    if isinstance(condition, All | Some):
+        return {name for part in condition.parts for name in _named(part)}
+    if isinstance(condition, Not):
+        return _named(condition.part)
+    found = {condition.column}
+    return found | {condition.other} if isinstance(condition, Compare) and condition.other is not None else found
+
+
+# --- cells ---
+
+
+def _cell(name: str) -> str:
+    """Return the name under which a column goes once it is typed; no name of ours begins so."""
+    return quoted(f"c_{name}")
+
+
+def _cleaned(name: str, schema: Schema) -> str:
+    """Return the typed cell, with NaN and infinity missing."""
+    cell = _cell(name)
+    if schema.columns[name].kind in ("number", "integer"):
+        return f"CASE WHEN isfinite({cell}) THEN {cell} END AS {cell}"  # a comparison could be folded by statistics
+    return cell
+
+
+def _index(measurement: Measurement) -> str:
+    """Return the grid index of the measured value (claim E1)."""
+    if measurement.condition is not None:
+        return f"CASE WHEN {_condition(measurement.condition)} THEN 1 ELSE 0 END"
+    cell = _cell(measurement.column or "")
+    if measurement.form == "count":
+        return f"CASE WHEN {cell} IS NOT NULL THEN 0 END"
+    grid = measurement.grid
+    low, high = _double(grid.low * grid.step), _double(grid.high * grid.step)
+    steps = f"FLOOR(({cell} - {low}) * {_double(1 / grid.step)} + 0.5e0)"
+    coarse = max(abs(grid.low), abs(grid.high)) > 2**45  # in float64, (v - low) could be off by half a step
+    beyond = f" OR {steps} >= {grid.steps}" if coarse else ""
+    index = (
+        f"CASE WHEN {cell} <= {low} THEN 0 WHEN {cell} >= {high}{beyond} THEN {grid.steps} "
+        f"ELSE CAST({steps} AS {_whole_type(grid)}) END"
+    )
+    return index if measurement.fill is None else f"COALESCE({index}, {measurement.fill})"
+
+
+def _whole_type(grid: Grid) -> str:
+    return "INTEGER" if grid.steps < 2**31 else "BIGINT"
+
+
+def _bin(name: str, edges: Sequence[Fraction]) -> str:
+    """Return the number of the bin that a value falls into; the first and the last bin reach to infinity."""
+    cell = _cell(name)
+    cases = " ".join(f"WHEN {cell} < {_double(edge)} THEN {i}" for i, edge in enumerate(edges[1:-1]))
+    return f"CASE WHEN {cell} IS NULL THEN NULL {cases} ELSE {len(edges) - 2} END"
+
+
+def _sums(measured: Sequence[Measurement]) -> list[tuple[str, str]]:
+    """Return (expression, name) of every sum: the rows, then present, first and second of each measurement."""
+    found = [("COUNT(*)", "n")]
+    for j, each in enumerate(measured):
+        if each.form == "rows":
+            continue
+        found.append((f"COUNT(i{j})", f"m{j}"))
+        if each.degree >= 1:
+            found.append((f"SUM(i{j})", f"s{j}"))
+        if each.degree == 2:
+            found.append((f"SUM(CAST(i{j} AS BIGINT) * i{j})", f"q{j}"))
+    return found
+
+
+# --- conditions ---
+
+
+def _condition(condition: Condition) -> str:
+    if isinstance(condition, All | Some):
+        word = " AND " if isinstance(condition, All) else " OR "
+        return word.join(f"({_condition(part)})" for part in condition.parts)
+    if isinstance(condition, Not):
+        return f"NOT ({_condition(condition.part)})"
+    cell = _cell(condition.column)
+    if isinstance(condition, Missing):
+        return f"{cell} IS NULL"
+    if isinstance(condition, OneOf):
+        return f"{cell} IN ({', '.join(map(_literal, condition.values))})"
+    other = _literal(condition.value) if condition.other is None else _cell(condition.other)
+    return f"{cell} {condition.operator} {other}"
+
+
+def _literal(value: Value | None) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, Fraction):
+        return _double(value)
+    if isinstance(value, date):
+        return f"DATE '{value.isoformat()}'"
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _double(value: Fraction) -> str:
+    """Return a number as a literal of type DOUBLE."""
+    text = repr(float(value))
+    return text if "e" in text else f"{text}e0"

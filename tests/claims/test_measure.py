@@ -1,0 +1,254 @@
+"""Claims P1 to P6: what one person can move, and what the cells give back."""
+
+from fractions import Fraction as F
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lapwing as lw
+from lapwing.measure import Measurement, Sums, is_whole, measurements
+from lapwing.plan import make_plan
+from lapwing.schema import Grid, make_schema, number
+from lapwing.sql import make_query, parse
+
+from ..tables import CODES, DAYS, KEYS, NASTY, PERSONS, distance, engine_tally, make, plan_of, python_tally
+
+COLUMNS = {
+    "x": lw.number(-2, 7, integer=True),
+    "y": lw.number("-0.5", 100),
+    "key": lw.keys("a", "b", other="other"),
+    "code": lw.keys(1, 2),
+    "day": "date",
+    "yes": "boolean",
+}
+ROW = st.fixed_dictionaries(
+    {
+        "person": st.sampled_from(PERSONS),
+        "x": st.sampled_from(NASTY),
+        "y": st.one_of(st.sampled_from(NASTY), st.floats(-10, 120)),
+        "key": st.sampled_from(KEYS),
+        "code": st.sampled_from(CODES),
+        "day": st.sampled_from(DAYS),
+        "yes": st.sampled_from([True, False, None]),
+    }
+)
+QUERIES = [
+    ((lw.count(),), (), None),
+    ((lw.count(),), ("key", "code"), None),
+    ((lw.count("x"), lw.count()), ("key",), None),
+    ((lw.sum("x"),), (), "x > 0"),
+    ((lw.sum("y"),), ("code",), None),
+    ((lw.mean("x"), lw.mean("y"), lw.count()), ("key",), "day >= '2024-01-01' OR yes"),
+    ((lw.variance("x"), lw.sum("x"), lw.count()), ("key",), "NOT (x = 7)"),
+    ((lw.std("y"),), (), None),
+    ((lw.proportion("x > 1 OR yes"), lw.mean("x")), ("code",), None),
+    ((lw.histogram("x", [-2, 0, "2.5", 7]),), ("key",), None),
+]
+
+
+def schema_of(person, k, neighbors):
+    return make_schema("t", COLUMNS, "person" if person else None, k if person else None, neighbors, None)
+
+
+@settings(max_examples=60)
+@given(
+    rows=st.lists(ROW, max_size=9),
+    new=st.lists(ROW, min_size=1, max_size=4),
+    question=st.sampled_from(QUERIES),
+    person=st.booleans(),
+    k=st.integers(1, 3),
+    neighbors=st.sampled_from(["add_remove", "change_one"]),
+)
+def test_P1_P4_no_person_moves_the_cells_by_more_than_declared(
+    rows, new, question, person, k, neighbors, tmp_path_factory
+):
+    """The engine's own tally, on neighbors over a nasty domain."""
+    schema = schema_of(person, k, neighbors)
+    plan = plan_of(schema, *question)
+    if person:
+        others = [row for row in rows if row["person"] != "p"]
+        mine = [{**row, "person": "p"} for row in rows if row["person"] == "p"]
+        changed = others + [{**row, "person": "p"} for row in new]
+        one, two = (others, changed) if neighbors == "add_remove" else (others + mine, changed)
+    else:
+        one = rows if neighbors == "add_remove" else rows + new[:1]
+        two = rows + (new[1:2] or new[:1] if neighbors == "change_one" else new[:1])
+    tallies = [engine_tally(schema, plan, make(side, "arrow", None)) for side in (one, two)]
+    n = len(two) if is_whole(schema, plan.query) else None
+    for moved, part in zip(distance(*tallies, plan.parts), plan.parts, strict=True):
+        assert moved <= plan.sensitivity(part, n)
+
+
+@pytest.mark.parametrize("form", ["rows", "count", "mean", "variance"])
+@pytest.mark.parametrize("value", [0, 1, 4, 9])
+@pytest.mark.parametrize("missing", [False, True])
+def test_P1_a_row_carries_exactly_its_mass(form, value, missing):
+    measurement = Measurement(
+        form, None if form == "rows" else "x", grid=Grid(F(1), -3, 6), missing=missing and form != "rows"
+    )
+    cells = measurement.cells(Sums(5, 5, 5 * value, 5 * value * value))
+    assert sum(map(abs, cells)) == 5 * measurement.mass
+    assert min(cells) >= 0
+    if measurement.missing:
+        assert sum(measurement.cells(Sums(5, 0, 0, 0))) == 5 * measurement.mass
+
+
+def test_P1_the_sensitivity_is_attained():
+    """A witness for each form: no smaller number would do."""
+    schema = schema_of(True, 2, "add_remove")
+    for statistic, value in ((lw.count(), 0), (lw.sum("x"), 7), (lw.mean("x"), 3), (lw.variance("x"), 5)):
+        plan = plan_of(schema, (statistic,), "key")
+        rows = [{"person": "p", "x": float(value), "key": "a"}, {"person": "p", "x": float(value), "key": "b"}]
+        (moved,) = distance({}, python_tally(schema, plan, rows), plan.parts)
+        assert moved == plan.sensitivity(plan.parts[0])
+    plan = plan_of(schema_of(False, 1, "change_one"), (lw.mean("x"),), "key")
+    sides = [[{"x": -2.0, "key": "a"}], [{"x": 7.0, "key": "b"}]]
+    (moved,) = distance(*(python_tally(plan.schema, plan, side) for side in sides), plan.parts)
+    assert moved == plan.sensitivity(plan.parts[0]) == 2 * plan.parts[0].measurement.mass
+
+
+VALUES = st.lists(st.integers(0, 12), min_size=1, max_size=30)
+
+
+@given(values=VALUES, low=st.integers(-20, 20))
+def test_P2_mean_count_and_sum_come_back_exactly(values, low):
+    measurement = Measurement("mean", "x", grid=Grid(F(1, 3), low, low + 12))
+    above, below = measurement.cells(sums(values))
+    truth = [F(1, 3) * (low + v) for v in values]
+    high = low + 12
+    assert F(1, 3) * F(above * high + below * low, above + below) == sum(truth) / len(values)
+    schema = schema_of(False, 1, "add_remove")
+    assert weighed(measurement.linear("sum", schema), (above, below)) == sum(truth)
+    assert weighed(measurement.linear("count", schema), (above, below)) == len(values)
+
+
+@given(values=VALUES, low=st.integers(-20, 20))
+def test_P3_variance_mean_count_and_sum_come_back_exactly(values, low):
+    measurement = Measurement("variance", "x", grid=Grid(F(1, 3), low, low + 12))
+    cells = measurement.cells(sums(values))
+    b0, b1, b2 = (F(cell) for cell in cells)
+    n, total = len(values), b0 + b1 + b2
+    truth = [F(1, 3) * (low + v) for v in values]
+    mean = sum(truth) / n
+    assert 12**2 * (b0 * b2 - b1**2 / 4) / total**2 / 9 == sum((v - mean) ** 2 for v in truth) / n
+    assert F(1, 3) * (low + 12 * (b1 / 2 + b2) / total) == mean
+    schema = schema_of(False, 1, "add_remove")
+    assert weighed(measurement.linear("sum", schema), cells) == sum(truth)
+    assert weighed(measurement.linear("count", schema), cells) == n
+
+
+def sums(values):
+    return Sums(len(values), len(values), sum(values), sum(v * v for v in values))
+
+
+def weighed(weights, cells):
+    return sum(w * c for w, c in zip(weights, cells, strict=True))
+
+
+def test_P2_the_variance_of_the_mean_is_half_that_of_the_centred_split():
+    """To first order, at any mean m in [L, U]: (R/nε)²·2(t² + (1-t)²) against (R/nε)²·(2 + 2·4(t - ½)²)."""
+    for t in np.linspace(0, 1, 101):
+        ours = 2 * (t**2 + (1 - t) ** 2)
+        split = 2 * (2 * 0.5) ** 2 + 2 * (2 * abs(t - 0.5)) ** 2  # scales (R/2)/(ε/2) and 1/(ε/2), times |m - mid|
+        assert split / ours == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("low", "high", "moved"), [(2, 9, 9), (-5, 3, 8), (-7, -1, 7)])
+def test_P4_T13_one_total_under_change_one(low, high, moved):
+    columns = {"x": number(low, high, integer=True)}
+    schema = make_schema("t", columns, None, None, "change_one", None)
+    assert plan_of(schema, (lw.sum("x"),), where="x <> 1").forecasts[0].sensitivity == moved
+    worst = max(abs(a - b) for a, b in product([0, low, high], repeat=2))
+    assert worst == moved
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_P5_whole_tables_over_a_tiny_domain_by_brute_force(n):
+    """All tables of n rows over low, middle, high and missing, all their neighbors; the bound is attained."""
+    schema = make_schema("t", {"x": number(0, 2, integer=True)}, None, None, "change_one", None)
+    plan = plan_of(schema, (lw.mean("x"), lw.variance("x", sample=False)))
+    worst = [0, 0]
+    for table in product([0.0, 1.0, 2.0, None], repeat=n):
+        for changed in [0.0, 1.0, 2.0, None]:
+            sides = [[{"x": v} for v in t] for t in (table, (*table[:-1], changed))]
+            moved = distance(*(python_tally(schema, plan, side) for side in sides), plan.parts)
+            worst = [max(pair) for pair in zip(worst, moved, strict=True)]
+    declared = [plan.sensitivity(part, n) for part in plan.parts]
+    assert declared == [2, 4 * max(n - 1, 1)]
+    assert worst == [2, 4 * (n - 1)]
+
+
+def test_P5_T13_seed_001_the_scale_of_the_mean_weight():
+    people = make_schema("people", {"weight": number(30, 150)}, None, None, "change_one", None)
+    query = parse("SELECT AVG(weight), COUNT(*) FROM people", people)
+    for n, scale in ((4, 30), (1000, F(12, 100))):
+        for epsilon in (1, F(1, 10)):
+            plan = make_plan(people, query, epsilon=epsilon, rows=n)
+            mean, count = plan.forecasts
+            assert mean.sensitivity == scale
+            assert mean.scale == scale / epsilon
+            assert count.sensitivity == 0
+
+
+def test_P5_a_where_a_group_or_a_person_column_makes_n_private_again():
+    plain = make_schema("t", {"x": number(0, 1), "key": lw.keys("a")}, None, None, "change_one", None)
+    assert measurements(plain, make_query([lw.count()], (), None, plain)) == ()
+    assert measurements(plain, make_query([lw.count()], (), "x > 0", plain))
+    assert measurements(plain, make_query([lw.count()], "key", None, plain))
+    people = make_schema("t", {"x": number(0, 1)}, "p", 1, "change_one", None)
+    assert measurements(people, make_query([lw.count()], (), None, people))
+
+
+def test_P5_a_share_beside_the_public_count():
+    schema = make_schema("t", {"x": number(0, 1)}, None, None, "change_one", None)
+    plan = plan_of(schema, (lw.count(), lw.proportion("x > 0")))
+    assert [forecast.sensitivity for forecast in plan.forecasts] == [0, F(1, 1000)]
+
+
+def test_P5_lines_of_text_may_be_left_out_so_their_number_is_private(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n")
+    columns = {"x": number(0, 1)}
+    for table, scale in ((str(tmp_path / "t.csv"), 1), (pd.DataFrame({"x": [1]}), 0)):
+        source = lw.Source(table, name="t", columns=columns, neighbors="change_one", epsilon=1)
+        assert source.plan(lw.count(), epsilon=1).forecasts[0].scale == scale
+
+
+@given(
+    st.lists(st.sampled_from(["x", "y"]), min_size=1, max_size=2, unique=True),
+    st.integers(1, 10**9),
+    st.lists(st.fractions(F(1, 100), 100, max_denominator=100), min_size=2, max_size=2),
+)
+def test_P6_the_shares_add_up_to_epsilon(columns, nano, weights):
+    schema = schema_of(True, 3, "add_remove")
+    statistics = [lw.mean(c, weight=w) for c, w in zip(columns, weights, strict=False)]
+    plan = plan_of(schema, statistics, epsilon=F(nano, 10**9))
+    assert sum(part.epsilon for part in plan.parts) == plan.epsilon
+    for part in plan.parts:
+        assert plan.scale(part) * part.epsilon == plan.sensitivity(part)
+
+
+def test_T12_under_add_remove_nothing_depends_on_n():
+    schema = schema_of(True, 3, "add_remove")
+    for question in QUERIES:
+        plan = plan_of(schema, *question)
+        assert [plan.scale(part, 5) for part in plan.parts] == [plan.scale(part, 5000) for part in plan.parts]
+
+
+def test_T13_the_two_relations():
+    for neighbors, histogram, total in (("add_remove", 1, 7), ("change_one", 2, 14)):
+        schema = schema_of(False, 1, neighbors)
+        assert plan_of(schema, (lw.histogram("x", [-2, 0, 7]),)).forecasts[0].sensitivity == histogram
+        assert plan_of(schema, (lw.count(),), "key").forecasts[0].sensitivity == histogram
+        assert plan_of(schema, (lw.sum("x"),), "key").forecasts[0].sensitivity == total
+    whole = schema_of(False, 1, "change_one")
+    assert plan_of(whole, (lw.sum("x"),)).forecasts[0].sensitivity == 9
+    assert plan_of(whole, (lw.count(),), where="x > 0").forecasts[0].sensitivity == 1
+
+
+def test_T35_the_mass_does_not_grow_with_the_number_of_groups():
+    schema = schema_of(True, 3, "add_remove")
+    assert plan_of(schema, (lw.count(),), ("key", "code")).forecasts[0].sensitivity == 3
