@@ -29,6 +29,15 @@ TESTS = {
     "a scale 4 % too small is rejected",
     "a scale 4 % too large is rejected",
     "independent cells",
+    "bars of counts",
+    "bars of combined counts",
+    "bars of sums",
+    "bars of means",
+    "bars of means beside a variance",
+    "bars of proportions",
+    "bars of variances",
+    "bars of 1,000 groups at once",
+    "noise of a release",
 }
 
 
@@ -48,6 +57,13 @@ def assert_law(name: str, draws: np.ndarray, cdf: Callable[[np.ndarray], np.ndar
     assert name in TESTS
     found, allowed = distance(draws, cdf), limit(draws.size)
     assert found <= allowed, f"{name}: distance {found} > {allowed} at n = {draws.size}, α = {ALPHA}"
+
+
+def assert_covered(name: str, inside: np.ndarray, confidence: float) -> None:
+    """Hoeffding: the share of n independent bars that hold is below p - √(ln(1/α)/2n) with probability at most α."""
+    assert name in TESTS
+    share, slack = float(np.mean(inside)), math.sqrt(math.log(1 / ALPHA) / (2 * inside.size))
+    assert share >= confidence - slack, f"{name}: {share} of {inside.size} bars hold, α = {ALPHA}"
 
 
 def laplace_cdf(scale: float) -> Callable[[np.ndarray], np.ndarray]:

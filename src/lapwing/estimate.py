@@ -1,0 +1,157 @@
+"""Noisy cells → numbers with error bars.  Everything here is post-processing: it sees noise and public parameters only.
+
+Claim R1 (coverage).  A count, sum, mean or proportion lies in its bar with at least the stated confidence, whatever the
+data (A2, A9, A10); with ``simultaneous``, all counts, sums, means and proportions of the release do at once.  What the
+bar covers is the statistic of the rows as they count: values on the column's grid and between its bounds, people with
+many rows weighted down.  Bars of variances and deviations are approximate (A11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .accuracy import ratio_interval, spread_interval, tail_quantile
+from .laplace import DiscreteLaplace
+from .measure import Measurement
+from .plan import Plan, linear_margin, root
+from .query import Statistic
+
+Noisy = Sequence[Sequence[Sequence[int]]]
+"""For each measurement, for each of its cells, one noisy integer for each group."""
+
+
+_MOST = 2**61
+
+
+class Estimate(NamedTuple):
+    """The values of one statistic and the ends of their error bars, one for each group."""
+
+    value: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+
+
+def estimates(plan: Plan, noisy: Noisy, n: int | None, confidence: Fraction, simultaneous: bool) -> list[Estimate]:
+    """Return the estimates of all statistics of a plan; ``n`` is the number of rows where it is public (claim P5)."""
+    sure, cells = plan.each_confidence(confidence, simultaneous)
+    return [_estimate(plan, statistic, noisy, n, sure, cells) for statistic in plan.query.statistics]
+
+
+def _estimate(
+    plan: Plan, statistic: Statistic, noisy: Noisy, n: int | None, confidence: Fraction, cells: int
+) -> Estimate:
+    parts = plan.answering(statistic)
+    if not parts:  # claim P5: public
+        return Estimate(*(np.array([n]),) * 3)
+    if statistic.kind in ("count", "sum"):
+        return _linear(plan, statistic, noisy, n, confidence, cells)
+    (i,) = parts
+    part, own = plan.parts[i], noisy[i]
+    if part.measurement.whole:
+        return _whole(plan, statistic, part.measurement, own[0][0], plan.scale(part, n), n or 0, confidence)
+    beyond, scale = float(1 - root(confidence, cells)), float(plan.scale(part))
+    grid = part.measurement.grid
+    width, bottom = float(grid.step * grid.steps), float(grid.step * grid.low)
+    if statistic.kind in ("mean", "proportion"):
+        inside = np.array(own[: len(part.measurement.positions)], dtype=float)
+        found = ratio_interval(inside, [float(p) for p in part.measurement.positions], scale, beyond, slack=1.0)
+        return Estimate(*_rounded([bottom + width * each for each in found], part.measurement, statistic, plan))
+    inside = np.array(own[:3], dtype=float)
+    ends = [width**2 * each for each in spread_interval(inside, scale, beyond)]
+    if statistic.sample:
+        row = part.measurement.mass * plan.schema.weight
+        rows = inside.sum(axis=0) / row
+        off = float(tail_quantile(np.full((3, 1), scale / row), beyond / 20)[0])  # n is noisy too
+        around = [np.maximum(rows + way * off, 2.0) for way in (0, 1, -1)]
+        ends = [end * n / (n - 1) for end, n in zip(ends, around, strict=True)]
+    return Estimate(*(np.sqrt(each) if statistic.kind == "std" else each for each in ends))
+
+
+def _rounded(ends: list[Any], measurement: Measurement, statistic: Statistic, plan: Plan) -> list[Any]:
+    """Widen the bar of a mean by the half step by which values were put on the grid."""
+    value, low, high = ends
+    grid = measurement.grid
+    if measurement.column is None or (plan.schema.columns[measurement.column].kind == "integer" and grid.step == 1):
+        return ends
+    half = float(grid.step) / 2
+    return [value, low - half, high + half]
+
+
+def _linear(
+    plan: Plan, statistic: Statistic, noisy: Noisy, n: int | None, confidence: Fraction, cells: int
+) -> Estimate:
+    """Return a count or sum: a weighted sum of cells."""
+    terms = plan.terms(statistic, n)
+    integer = statistic.kind == "count" or plan.schema.columns[statistic.column or ""].kind == "integer"
+    offset = _offset(plan, statistic, n)
+    (i, weights, scale), *more = terms
+    if not more and len(weights) == 1 and weights[0].denominator == 1:
+        steps = min(DiscreteLaplace(scale).simultaneous_margin(cells, confidence) * int(weights[0]), _MOST)
+        value = _integers(noisy[i][0], int(weights[0]), int(offset))
+        return Estimate(value, value - steps, value + steps)
+    total = np.zeros(plan.groups)
+    for i, weights, _ in terms:
+        for weight, cell in zip(weights, noisy[i], strict=True):
+            total += float(weight) * np.array(cell, dtype=float)
+    total += float(offset)
+    margin = linear_margin(terms, confidence, cells) * (1 + 1e-12)
+    low, high = total - margin, total + margin
+    if not integer:
+        return Estimate(total, low, high)
+    if plan.schema.person is None:  # the truth is whole: the bar ends at the last whole numbers inside it
+        low, high = np.ceil(low), np.floor(high)
+    whole = (np.clip(each, -_MOST, _MOST) for each in (np.rint(total), np.floor(low), np.ceil(high)))
+    return Estimate(*(each.astype(np.int64) for each in whole))
+
+
+def _offset(plan: Plan, statistic: Statistic, n: int | None) -> Fraction:
+    """Return what the cells of a whole sum leave out: n times the lower bound."""
+    (first, *_) = plan.answering(statistic)
+    measurement = plan.parts[first].measurement
+    if statistic.kind != "sum" or not measurement.whole:
+        return Fraction(0)
+    return measurement.grid.step * measurement.grid.low * (n or 0)
+
+
+def _whole(
+    plan: Plan, statistic: Statistic, measurement: Measurement, cell: int, scale: Fraction, n: int, confidence: Fraction
+) -> Estimate:
+    """Return a mean, proportion, variance or deviation of a table whose number of rows is public (claim P5)."""
+    grid = measurement.grid
+    margin = DiscreteLaplace(scale).margin(confidence)
+    if measurement.form == "whole sum":
+        if n == 0:
+            middle = grid.step * Fraction(grid.low + grid.high, 2)
+            return _single(middle, grid.step * grid.low, grid.step * grid.high)
+        ends = [grid.step * (grid.low + Fraction(cell + off, n)) for off in (0, -margin, margin)]
+        ends = [min(max(each, grid.step * grid.low), grid.step * grid.high) for each in ends]
+        found = [np.array([float(each)]) for each in ends]
+        return Estimate(*_rounded(found, measurement, statistic, plan))
+    most = grid.step**2 * Fraction(grid.steps**2, 4)
+    by = n * (n - 1) if statistic.sample else n * n
+    if by == 0:
+        most *= 2
+        value, low, high = most / 2, Fraction(0), most
+    else:
+        top = most * n * n / by
+        value, low, high = (
+            min(max(grid.step**2 * Fraction(cell + off, by), Fraction(0)), top) for off in (0, -margin, margin)
+        )
+    found_spread = _single(value, low, high)
+    return Estimate(*(np.sqrt(each) for each in found_spread)) if statistic.kind == "std" else found_spread
+
+
+def _single(*ends: Fraction) -> Estimate:
+    return Estimate(*(np.array([float(each)]) for each in ends))
+
+
+def _integers(values: Sequence[int], factor: int, offset: int) -> NDArray[np.int64]:
+    """Return factor·value + offset, cut at ±2^61, so that bars can be added; this comes after the noise."""
+    if factor != 1 or offset or max(values) > _MOST or min(values) < -_MOST:
+        values = [min(max(factor * value + offset, -_MOST), _MOST) for value in values]
+    return np.array(values, dtype=np.int64)

@@ -1,0 +1,414 @@
+"""ε ↔ error, before any data is read.
+
+A plan holds everything that a release will do: the measurements, their shares of ε, the noise scales, the SQL, and for
+every statistic the error bar to expect.  It is made from public parameters alone and costs nothing.
+
+Claim P6 (split).  The shares of ε that the measurements get add up to ε exactly; each adds noise of scale sensitivity
+divided by its share, so that the release as a whole is ε-differentially private (M1 and composition).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import exact, report
+from .accuracy import sum_margin, tail_quantile
+from .engine.lowering import Lowered, lower
+from .errors import InvalidParameter
+from .exact import NANO, Number
+from .laplace import DiscreteLaplace
+from .measure import CLAIMS, Linear, Measurement, answering, is_whole, measurements, target_of
+from .query import Query, Statistic
+from .schema import MAX_CELLS, Schema
+
+NINETY_FIVE = Fraction(19, 20)
+_LARGEST_SCALE = 2**200
+MOST_COMBINED = 4
+"""How many measurements the number of rows is at most combined from."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A measurement and its share of ε."""
+
+    measurement: Measurement
+    epsilon: Fraction
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What to expect of one statistic.
+
+    ``scale`` is that of the noise in each cell it is computed from, ``margin`` the half-width of its error bar,
+    ``simultaneous_margin`` that of the bars that hold for all cells of the release at once.
+    """
+
+    statistic: Statistic
+    claim: str
+    sensitivity: Fraction
+    scale: Fraction
+    margin: float
+    simultaneous_margin: float
+    assumes: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release will do and how good it will be; print it, or take ``forecasts``."""
+
+    schema: Schema
+    query: Query
+    epsilon: Fraction
+    parts: tuple[Part, ...]
+    confidence: Fraction
+    rows: int
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The SQL, and how many groups there are."""
+        return lower(self.schema, self.query, [part.measurement for part in self.parts])
+
+    @property
+    def sql(self) -> str:
+        """The SQL that the engine will run."""
+        return self.lowered.sql
+
+    @property
+    def split(self) -> dict[str, str]:
+        """The share of ε that each measurement gets."""
+        return {part.measurement.name: exact.text(part.epsilon) for part in self.parts}
+
+    @property
+    def groups(self) -> int:
+        """The number of groups, each of which will be in the answer."""
+        return self.lowered.groups
+
+    @cached_property
+    def forecasts(self) -> tuple[Forecast, ...]:
+        """What to expect of each statistic."""
+        return tuple(self._forecast(statistic) for statistic in self.query.statistics)
+
+    def sensitivity(self, part: Part, n: int | None = None) -> int:
+        """Return how far one person can move the cells of a measurement."""
+        return part.measurement.sensitivity(self.schema, self.query, self.rows if n is None else n)
+
+    def scale(self, part: Part, n: int | None = None) -> Fraction:
+        """Return the scale of the noise in the cells of a measurement."""
+        return self.sensitivity(part, n) / part.epsilon
+
+    def answering(self, statistic: Statistic) -> list[int]:
+        """Return which parts answer a statistic, the most precise first."""
+        found = answering(statistic, [part.measurement for part in self.parts])
+        if len(found) > 1:
+            found.sort(key=lambda i: self._variance(self.linear(i, statistic), self.scale(self.parts[i])))
+        return found[:MOST_COMBINED]
+
+    def linear(self, i: int, statistic: Statistic) -> tuple[Fraction, ...]:
+        """Return the weights with which the cells of part ``i`` add up to a count or sum."""
+        what: Linear = "sum" if statistic.kind == "sum" else "rows" if statistic.column is None else "count"
+        weights = self.parts[i].measurement.linear(what, self.schema)
+        assert weights is not None
+        return weights
+
+    def terms(self, statistic: Statistic, n: int | None = None) -> list[tuple[int, tuple[Fraction, ...], Fraction]]:
+        """Return, for a count or sum, the parts it is made of: (part, weights of its cells, scale of their noise).
+
+        Several estimates of the number of rows are combined by their inverse variances.
+        """
+        found = [(i, self.linear(i, statistic), self.scale(self.parts[i], n)) for i in self.answering(statistic)]
+        precisions = [1 / self._variance(weights, scale) for _, weights, scale in found]
+        total = sum(precisions, Fraction(0))
+        return [
+            (i, tuple(weight * precision / total for weight in weights), scale)
+            for (i, weights, scale), precision in zip(found, precisions, strict=True)
+        ]
+
+    @staticmethod
+    def _variance(weights: Sequence[Fraction], scale: Fraction) -> Fraction:
+        return sum((weight**2 for weight in weights), Fraction(0)) * scale**2
+
+    def each_confidence(self, confidence: Fraction, simultaneous: bool) -> tuple[Fraction, int]:
+        """Return the confidence for one statistic, and how many independent groups must hold it at once."""
+        if not simultaneous:
+            return confidence, 1
+        return 1 - (1 - confidence) / len(self.query.statistics), self.groups
+
+    def _forecast(self, statistic: Statistic) -> Forecast:
+        parts = self.answering(statistic)
+        if not parts:
+            return Forecast(statistic, "P5", Fraction(0), Fraction(0), 0.0, 0.0, "the number of rows is public")
+        part = self.parts[parts[0]]
+        measurement = part.measurement
+        unit = measurement.unit(self.schema)
+        if statistic.kind == "count":
+            unit = max(abs(weight) for weight in self.linear(parts[0], statistic))
+        if measurement.whole and statistic.kind != "sum":
+            unit /= self.rows ** (1 if measurement.form == "whole sum" else 2)
+        claim = CLAIMS[measurement.form]
+        one_cell = not self.query.by and len(measurement.names) == 1
+        if claim == "P1" and self.schema.neighbors == "change_one" and one_cell:
+            claim = "P4"
+        return Forecast(
+            statistic,
+            claim,
+            self.sensitivity(part) * unit,
+            self.scale(part) * unit,
+            self.margin(statistic, *self.each_confidence(self.confidence, False)),
+            self.margin(statistic, *self.each_confidence(self.confidence, True)),
+            self._assumption(statistic, measurement),
+        )
+
+    def _assumption(self, statistic: Statistic, measurement: Measurement) -> str:
+        if statistic.kind in ("count", "sum"):
+            return ""
+        group = f"{self.rows:,} rows" + (" in a group" if self.query.by else "")
+        if statistic.kind == "std":
+            return f"{group}, a deviation of a quarter of the range"
+        return group if measurement.whole else f"{group}; or less"
+
+    def margin(self, statistic: Statistic, confidence: Fraction, cells: int = 1) -> float:
+        """Return the half-width of the error bar, at a confidence for ``cells`` independent groups at once."""
+        if not self.answering(statistic):
+            return 0.0
+        if statistic.kind in ("count", "sum"):
+            margin = linear_margin(self.terms(statistic), confidence, cells)
+            if not _is_counted(statistic, self.schema):
+                return margin
+            return float(math.ceil(margin) if self.schema.person is not None else math.floor(margin))
+        (i,) = self.answering(statistic)
+        part = self.parts[i]
+        measurement, scale = part.measurement, self.scale(part)
+        width = float(measurement.grid.step * measurement.grid.steps)
+        if measurement.whole:
+            power = 2 if measurement.form == "whole variance" else 1
+            steps = DiscreteLaplace(scale).simultaneous_margin(cells, confidence)
+            found = float(steps * measurement.grid.step**power / Fraction(self.rows) ** power)
+            return found / (width / 2) if statistic.kind == "std" else found
+        beyond = float(1 - root(confidence, cells))
+        relative = float(scale / (measurement.mass * self.schema.weight * self.rows))
+        if statistic.kind in ("mean", "proportion"):
+            at = np.array([[float(p)] for p in measurement.positions])
+            grid = np.linspace(0, 1, 65)
+            return float(tail_quantile(np.abs(at - grid), beyond).max()) * relative * width
+        found = -math.log(beyond) * relative * width**2
+        return found / (width / 2) if statistic.kind == "std" else found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON holds it."""
+        return {
+            "source": self.schema.name,
+            "epsilon": exact.text(self.epsilon),
+            "delta": "0",
+            "neighbors": self.schema.neighbors,
+            "rows_per_person": self.schema.rows_per_person,
+            "query": self.query.text,
+            "confidence": exact.text(self.confidence),
+            "groups": self.groups,
+            "rows": self.rows,
+            "columns": [
+                {
+                    "name": each.statistic.name,
+                    "kind": each.statistic.kind,
+                    "sensitivity": exact.text(each.sensitivity),
+                    "scale": exact.text(each.scale),
+                    "claim": each.claim,
+                    "margin": each.margin,
+                    "simultaneous_margin": each.simultaneous_margin,
+                    "assumes": each.assumes,
+                }
+                for each in self.forecasts
+            ],
+            "measurements": [
+                {
+                    "of": part.measurement.target,
+                    "form": part.measurement.form,
+                    "cells": list(part.measurement.names),
+                    "epsilon": exact.text(part.epsilon),
+                    "sensitivity": self.sensitivity(part),
+                    "scale": exact.text(self.scale(part)),
+                }
+                for part in self.parts
+            ],
+            "sql": self.sql,
+        }
+
+    @property
+    def counts_publicly(self) -> bool:
+        """Whether the number of rows is asked for and public (claim P5)."""
+        return is_whole(self.schema, self.query) and any(
+            target_of(statistic) is None for statistic in self.query.statistics
+        )
+
+    def __str__(self) -> str:
+        sure = f"{exact.text(100 * self.confidence)} %"
+        groups = "1 group" if self.groups == 1 else f"{self.groups:,} groups"
+        heads = ["name", "statistic", "sensitivity", "noise scale", f"{sure} error bar", "all at once", "claim", "if"]
+        rows = [
+            [
+                str(each.statistic.name),
+                each.statistic.text,
+                _short(each.sensitivity),
+                _short(each.scale),
+                f"± {report.shown(_bar(each.margin))}",
+                f"± {report.shown(_bar(each.simultaneous_margin))}",
+                each.claim,
+                each.assumes,
+            ]
+            for each in self.forecasts
+        ]
+        lines = [f'Plan for "{self.schema.name}": ε = {exact.text(self.epsilon)}, {groups}.  No data was read.']
+        lines.append(report.text_table(heads, rows, {0, 1, 6, 7}))
+        if len(self.parts) > 1:
+            shares = ", ".join(f"{part.measurement.name}: {_short(part.epsilon)}" for part in self.parts)
+            lines.append(f"ε is split: {shares}")
+        return "\n".join(lines)
+
+
+def root(confidence: Fraction, cells: int) -> Fraction:
+    """Return the confidence of each of ``cells`` independent bars that hold at once with ``confidence``, rounded up."""
+    if cells == 1:
+        return confidence
+    beyond = -math.expm1(math.log1p(-float(1 - confidence)) / cells)
+    return 1 - Fraction(beyond * (1 - 1e-12))
+
+
+def linear_margin(terms: Sequence[tuple[int, Sequence[Fraction], Fraction]], confidence: Fraction, cells: int) -> float:
+    """Return the margin of a weighted sum of noisy cells: exact for one cell, by claim A9 for several."""
+    weighted = [(abs(weight), scale) for _, weights, scale in terms for weight in weights if weight]
+    if len(weighted) == 1:
+        ((weight, scale),) = weighted
+        return float(weight * DiscreteLaplace(scale).simultaneous_margin(cells, confidence))
+    scales = [weight * scale for weight, scale in weighted]
+    return sum_margin(scales, root(confidence, cells)) + float(sum(weight for weight, _ in weighted))
+
+
+def _is_counted(statistic: Statistic, schema: Schema) -> bool:
+    """Return whether the statistic is a whole number."""
+    return statistic.kind == "count" or (
+        statistic.kind == "sum" and statistic.column is not None and schema.columns[statistic.column].kind == "integer"
+    )
+
+
+# --- making a plan ---
+
+
+def make_plan(
+    schema: Schema,
+    query: Query,
+    *,
+    epsilon: Number | None = None,
+    error: Number | None = None,
+    confidence: Number = NINETY_FIVE,
+    rows: int = 1000,
+    split: Mapping[str, Number] | None = None,
+) -> Plan:
+    """Return the plan for a given ε, or with the smallest ε that meets the errors asked for.
+
+    ``split`` gives the shares of the measurements by name, as ``Plan.split`` returns them.
+    """
+    measured = measurements(schema, query)
+    targets = [
+        (statistic, statistic.error if error is None or statistic.error is not None else exact.positive(error, "error"))
+        for statistic in query.statistics
+    ]
+    wanted = [(statistic, target) for statistic, target in targets if target is not None]
+    if epsilon is None and not wanted:
+        raise InvalidParameter(None, "epsilon", "the ε of the release; or give an error, to be told the ε it needs")
+    if epsilon is not None and error is not None:
+        raise InvalidParameter("both", "epsilon or error", "one of the two")
+    sure, size = bar_confidence(confidence), exact.whole(rows, "rows", 10**15)
+
+    def plan(total: Fraction, shares: Sequence[Fraction]) -> Plan:
+        whole = sum(shares, Fraction(0))
+        parts = tuple(Part(each, total * share / whole) for each, share in zip(measured, shares, strict=True))
+        return Plan(schema, query, total, parts, sure, size)
+
+    weights = _weights(query, measured)
+    if split is not None:
+        needs = [exact.positive(split.get(each.name, 0), "split") for each in measured]
+    elif wanted:
+        needs = _needs(wanted, measured, lambda share: plan(share, [Fraction(1)] * len(measured)), weights)
+    else:
+        needs = weights
+    if epsilon is not None:
+        made = plan(exact.epsilon(epsilon), needs)
+    elif not measured:
+        raise InvalidParameter("an error", "error", "of something that gets noise: the number of rows is public here")
+    else:
+        least = _least(lambda nano: _meets(plan(Fraction(nano, NANO), needs), wanted))
+        if least is None:
+            raise InvalidParameter(
+                wanted[0][1], "error", f"larger, or the number of rows: even ε = {exact.MAX_EPSILON} is not enough"
+            )
+        made = plan(Fraction(least, NANO), needs)
+    if any(made.scale(part) > _LARGEST_SCALE for part in made.parts):
+        raise InvalidParameter("one", "noise scale", "at most 2^200: give bounds, weights and ε of a usual size")
+    if made.groups * max(sum(len(each.names) for each in measured), 1) > MAX_CELLS:
+        raise InvalidParameter(f"{made.groups:,}", "number of groups", f"so that there are at most {MAX_CELLS:,} cells")
+    return made
+
+
+def bar_confidence(asked: Number) -> Fraction:
+    """Return the confidence of error bars, from 0.001 to 1 - 10^-9."""
+    value = exact.probability(asked)
+    if not Fraction(1, 1000) <= value <= 1 - Fraction(1, 10**9):
+        raise InvalidParameter(asked, "confidence", "from 0.001 to 0.999999999")
+    return value
+
+
+def _weights(query: Query, measured: Sequence[Measurement]) -> list[Fraction]:
+    """Return the weight of each measurement: the largest that one of its statistics was given, else 1."""
+    found = [Fraction(0)] * len(measured)
+    for statistic in query.statistics:
+        for i in answering(statistic, measured):
+            found[i] = max(found[i], statistic.weight or Fraction(0))
+    return [weight or Fraction(1) for weight in found]
+
+
+def _needs(
+    wanted: Sequence[tuple[Statistic, Fraction]],
+    measured: Sequence[Measurement],
+    alone: Callable[[Fraction], Plan],
+    weights: Sequence[Fraction],
+) -> list[Fraction]:
+    """Return the share of each measurement in proportion to the ε that its wanted errors need."""
+    needs: list[Fraction | None] = [None] * len(measured)
+    for statistic, target in wanted:
+        for i in answering(statistic, measured):
+            least = _least(lambda nano, s=statistic, t=target: _meets(alone(Fraction(nano, NANO)), [(s, t)]))  # type: ignore[misc]
+            needs[i] = max(needs[i] or Fraction(0), Fraction(least or exact.MAX_EPSILON * NANO))
+    known = [need for need in needs if need is not None]
+    usual = sum(known, Fraction(0)) / len(known) if known else Fraction(1)
+    return [usual * weight if need is None else need for need, weight in zip(needs, weights, strict=True)]
+
+
+def _meets(plan: Plan, wanted: Sequence[tuple[Statistic, Fraction]]) -> bool:
+    return all(plan.margin(statistic, plan.confidence) <= target for statistic, target in wanted)
+
+
+def _least(enough: Callable[[int], bool]) -> int | None:
+    """Return the smallest nano-ε that is enough, or None; what is enough stays so as ε grows."""
+    low, high = 0, exact.MAX_EPSILON * NANO
+    if not enough(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _short(value: Fraction) -> str:
+    """Return a number exactly while it is short, else its first digits."""
+    text = exact.text(value)
+    return text if len(text) <= 12 else f"{float(value):.6g}"
+
+
+def _bar(margin: float) -> float:
+    return int(margin) if margin.is_integer() and margin < 1e15 else margin

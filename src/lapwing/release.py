@@ -1,0 +1,466 @@
+"""The one place where exact integers and noise meet.
+
+Claim R2 (release).  The order is: charge, aggregate, add noise, record, show.  What is recorded and shown is a function
+of the noisy integers and public parameters alone; each measurement's integers get independent noise of scale
+sensitivity/ε of its share (P1 to P6, N1), so that a release is ε-differentially private, for people if the source
+names a person column, else for rows.
+
+A ``Release`` is the answer: numbers, error bars, and everything public that made them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+from functools import cached_property
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from . import exact, report, sql
+from .engine.duckdb import Progress, Table
+from .entropy import SYSTEM, Entropy
+from .errors import InvalidParameter, InvalidSource, LedgerError
+from .estimate import Estimate, Noisy, estimates
+from .exact import Number
+from .ledger import Ledger
+from .measure import Sums
+from .noise import discrete_laplace
+from .plan import NINETY_FIVE, Part, Plan, bar_confidence, make_plan
+from .schema import Key, Schema, bin_labels
+
+_ARRAY_SCALE = 2**50
+_TEXT_ROWS = 40
+
+
+class Tally:
+    """The exact sums of every group that occurs; its repr hides them, and only this module reads them."""
+
+    __slots__ = ("_rows", "_slots")
+
+    def __init__(self, plan: Plan, rows: Sequence[tuple[int, ...]]) -> None:
+        self._rows = rows
+        self._slots = _slots(plan)
+
+    def __repr__(self) -> str:
+        return "Tally(hidden)"
+
+    __reduce__ = None  # type: ignore[assignment]  # never pickled
+
+    @property
+    def rows(self) -> int:
+        """The number of all rows."""
+        return sum(row[1] for row in self._rows)
+
+    def cells(self, part: Part, number: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield (group, cells) of measurement ``number`` for every group that occurs."""
+        slots = self._slots[number]
+        for row in self._rows:
+            present, first, second = (row[slot] if slot else 0 for slot in slots)
+            yield row[0], part.measurement.cells(Sums(row[1], present, first, second))
+
+
+def _slots(plan: Plan) -> list[tuple[int, int, int]]:
+    """Return where present, first and second of each measurement stand in a row of the engine; 0 for nowhere."""
+    found, at = [], 2
+    for part in plan.parts:
+        if part.measurement.form == "rows":
+            found.append((0, 0, 0))
+            continue
+        degree = part.measurement.degree
+        found.append((at, at + 1 if degree >= 1 else 0, at + 2 if degree == 2 else 0))
+        at += 1 + degree
+    return found
+
+
+def make_release(
+    plan: Plan,
+    table: Table,
+    ledger: Ledger | None,
+    *,
+    analyst: str | None = None,
+    progress: Progress | None = None,
+    entropy: Entropy = SYSTEM,
+) -> Release:
+    """Charge, aggregate, add noise, record and return the answer; a repeated question gets its recorded answer."""
+    _check_columns(plan, table)
+    if not plan.parts:  # claim P5: only the public number of rows is asked; it needs neither noise nor ε
+        rows = Tally(plan, table.tally(plan.schema, plan.lowered, progress)).rows
+        return Release(plan, None, False, {"cells": [], "rows": rows}, None, None)
+    assert ledger is not None
+    entry = ledger.charge(question(plan), plan.epsilon, analyst=analyst)
+    answer = entry.answer
+    if not entry.answered:
+        tally = Tally(plan, table.tally(plan.schema, plan.lowered, progress))
+        answer = ledger.record(entry, _noisy(plan, tally, entropy))
+    _check_shape(plan, answer, ledger)
+    return Release(plan, entry.number, entry.repeated, answer, ledger.remaining, analyst)
+
+
+def _check_shape(plan: Plan, answer: Mapping[str, Any], ledger: Ledger) -> None:
+    """Refuse a recorded answer that is not one of this question."""
+    shape = [[len(cell) for cell in cells] for cells in answer.get("cells", [])]
+    if shape != [[plan.groups] * len(part.measurement.names) for part in plan.parts]:
+        raise LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
+
+
+def question(plan: Plan) -> dict[str, Any]:
+    """Return what the ledger knows the question by: everything public that the noisy integers depend on."""
+    schema = plan.schema
+    names = sorted({*plan.lowered.columns})
+    asked: dict[str, Any] = {
+        "source": schema.name,
+        "query": plan.query.text,
+        "neighbors": schema.neighbors,
+        "columns": {name: schema.columns[name].describe() for name in names},
+    }
+    if schema.version is not None:
+        asked["version"] = schema.version
+    if schema.person is not None:
+        asked |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
+    if len({part.epsilon for part in plan.parts}) > 1:
+        asked["split"] = plan.split
+    return asked
+
+
+def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
+    """Return the release of an entry of the ledger from its record, or None if it has no answer yet."""
+    entry = next((each for each in ledger.entries(answers=True) if each.number == number), None)
+    if entry is None or entry.kind != "charge" or not isinstance(entry.question, dict) or "query" not in entry.question:
+        raise InvalidParameter(number, "entry", f'the number of a release in ledger "{ledger.where}"')
+    asked = entry.question
+    query = sql.parse(asked["query"], schema, recorded=True)
+    plan = make_plan(schema, query, epsilon=entry.epsilon, split=asked.get("split"))
+    if question(plan) != asked:
+        raise InvalidSource(
+            schema.name,
+            f"has changed since entry {number} was released",
+            "Use the source file of that time.",
+        )
+    return Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst) if entry.answered else None
+
+
+def _check_columns(plan: Plan, table: Table) -> None:
+    """Refuse, before anything is charged, a table that lacks a column of the query."""
+    person = [] if plan.schema.person is None else [plan.schema.person]
+    has = table.columns(plan.schema.person)
+    lacking = [name for name in (*person, *plan.lowered.columns) if name not in has]
+    if lacking:
+        raise InvalidSource(
+            plan.schema.name,
+            f'declares the column "{lacking[0]}", which its table does not have',
+            "Look at the first line of the CSV file, or at the schema of the table; `lapwing init` lists the columns.",
+        )
+
+
+def _noisy(plan: Plan, tally: Tally, entropy: Entropy) -> dict[str, Any]:
+    """Return the integers with noise, as they are recorded; the tally goes no further."""
+    answer: dict[str, Any] = {}
+    public = None
+    if any(part.measurement.whole for part in plan.parts) or plan.counts_publicly:
+        public = answer["rows"] = tally.rows
+    found = []
+    for number, part in enumerate(plan.parts):
+        scale = plan.scale(part, public)
+        cells = [_noise(scale, plan.groups, entropy) for _ in part.measurement.names]
+        for group, exactly in tally.cells(part, number):
+            for cell, value in zip(cells, exactly, strict=True):
+                cell[group] += value
+        found.append(cells)
+    answer["cells"] = found
+    if not entropy.private:
+        answer["private"] = False
+    return answer
+
+
+def _noise(scale: Fraction, size: int, entropy: Entropy) -> list[int]:
+    """Return independent draws as Python integers, which hold any sum."""
+    if scale <= _ARRAY_SCALE:
+        return discrete_laplace(scale, size, entropy=entropy).tolist()  # type: ignore[no-any-return]
+    return [discrete_laplace(scale, entropy=entropy) for _ in range(size)]
+
+
+@dataclass(frozen=True)
+class Release:
+    """The answer of a release: print it, or take ``rows``, ``to_pandas()``, ``to_dict()`` and the like.
+
+    ``entry`` is its number in the ledger, None for what is public anyway.  ``at`` gives the same answer with other
+    error bars, ``nonnegative`` one without negative counts; both only look at what was released, and cost nothing.
+    """
+
+    plan: Plan
+    entry: int | None
+    repeated: bool
+    answer: Mapping[str, Any]
+    remaining: Fraction | None
+    analyst: str | None
+    confidence: Fraction = NINETY_FIVE
+    simultaneous: bool = False
+    view: Literal["unbiased", "nonnegative"] = "unbiased"
+
+    def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
+        """Return the same answer with error bars of another confidence, or that hold for all cells at once."""
+        return replace(
+            self,
+            confidence=self.confidence if confidence is None else bar_confidence(confidence),
+            simultaneous=self.simultaneous if simultaneous is None else bool(simultaneous),
+        )
+
+    def nonnegative(self) -> Release:
+        """Return a view in which counts, and sums that cannot be negative, are at least 0.
+
+        Single cells are nearer to the truth, but totals over many cells become too large: sum the unbiased view.
+        """
+        return replace(self, view="nonnegative")
+
+    @property
+    def private(self) -> bool:
+        """Whether the noise was real; only tests can make it otherwise."""
+        return bool(self.answer.get("private", True))
+
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """The values and the ends of the error bars, as arrays with one number for each group."""
+        noisy: Noisy = self.answer["cells"]
+        found = estimates(self.plan, noisy, self.answer.get("rows"), self.confidence, self.simultaneous)
+        names = [str(statistic.name) for statistic in self.plan.query.statistics]
+        if self.view == "nonnegative":
+            found = [
+                Estimate(*(np.maximum(end, 0) for end in each)) if self._cannot_be_negative(name) else each
+                for name, each in zip(names, found, strict=True)
+            ]
+        return dict(zip(names, found, strict=True))
+
+    def _cannot_be_negative(self, name: str) -> bool:
+        (statistic,) = (each for each in self.plan.query.statistics if each.name == name)
+        if statistic.kind == "sum":
+            low = self.plan.schema.columns[statistic.column or ""].low
+            return low is not None and low >= 0
+        return statistic.kind == "count"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the columns that the groups are by."""
+        return self.plan.query.by
+
+    @cached_property
+    def labels(self) -> list[tuple[Key, ...]]:
+        """The keys of every group, in their public order."""
+        bins = dict(self.plan.query.edges)
+        each = [
+            bin_labels(bins[name]) if name in bins else self.plan.schema.columns[name].labels or ()
+            for name in self.plan.query.by
+        ]
+        return list(product(*each))
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """What each column is: its name, kind and, for a statistic, the scale of the noise behind it."""
+        told: list[dict[str, Any]] = [{"name": name, "kind": "key"} for name in self.keys]
+        plan = self.plan if "rows" not in self.answer else replace(self.plan, rows=max(self.answer["rows"], 1))
+        for forecast in plan.forecasts:
+            name, kind = forecast.statistic.name, forecast.statistic.kind
+            told.append({"name": name, "kind": kind, "scale": exact.text(forecast.scale), "claim": forecast.claim})
+        return told
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each group: its keys, and for each statistic value, low and high."""
+        columns = [(name, [end.tolist() for end in each]) for name, each in self.estimates.items()]
+        found = []
+        for i, labels in enumerate(self.labels):
+            row: dict[str, Any] = {key: _plain(label) for key, label in zip(self.keys, labels, strict=True)}
+            for name, (value, low, high) in columns:
+                row[name] = {"value": value[i], "low": low[i], "high": high[i]}
+            found.append(row)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as JSON holds it (docs/reference/json.md)."""
+        told: dict[str, Any] = {
+            "source": self.plan.schema.name,
+            "entry": self.entry,
+            "repeated": self.repeated,
+            "epsilon": exact.text(self.plan.epsilon) if self.entry is not None else "0",
+            "delta": "0",
+            "neighbors": self.plan.schema.neighbors,
+            "rows_per_person": self.plan.schema.rows_per_person,
+            "query": self.plan.query.text,
+            "confidence": exact.text(self.confidence),
+            "simultaneous": self.simultaneous,
+            "view": self.view,
+            "columns": self.columns,
+            "rows": self.rows,
+            "remaining": None if self.remaining is None else exact.text(self.remaining),
+        }
+        return told if self.private else {**told, "private": False}
+
+    def flat(self) -> dict[str, list[Any]]:
+        """Return plain columns: the keys, then value, low and high of each statistic (n, n_low, n_high)."""
+        table: dict[str, list[Any]] = {key: [labels[i] for labels in self.labels] for i, key in enumerate(self.keys)}
+        for name, each in self.estimates.items():
+            for ending, end in zip(("", "_low", "_high"), each, strict=True):
+                table[f"{name}{ending}"] = end.tolist()
+        return table
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame with the columns of ``flat``."""
+        return _library("pandas").DataFrame(self.flat())
+
+    def to_polars(self) -> Any:
+        """Return a Polars data frame with the columns of ``flat``."""
+        return _library("polars").DataFrame(self.flat())
+
+    def to_arrow(self) -> Any:
+        """Return an Arrow table with the columns of ``flat``."""
+        return _library("pyarrow").table(self.flat())
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return the columns of ``flat`` as CSV, and write them to ``path`` if one is given."""
+        table = self.flat()
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*([_csv(cell) for cell in column] for column in table.values()), strict=True))
+        if path is not None:
+            Path(path).write_text(text.getvalue(), encoding="utf-8")
+        return text.getvalue()
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the columns of ``flat`` to a Parquet file."""
+        import duckdb
+
+        arrays = {name: np.array([_plain(cell) for cell in column]) for name, column in self.flat().items()}
+        with duckdb.connect(":memory:") as connection:
+            connection.register("released", arrays)
+            connection.sql("SELECT * FROM released").write_parquet(str(path))
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return one HTML page that needs nothing else, and write it to ``path`` if one is given."""
+        page = report.html_page(
+            f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._note(), self.plan.sql
+        )
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def plot(self, statistic: str | None = None) -> Any:
+        """Return an Altair chart of one statistic (the first if none is named), with its error bars."""
+        alt = _library("altair")
+        name = statistic or str(self.plan.query.statistics[0].name)
+        value, low, high = (end.tolist() for end in self.estimates[name])
+        groups = [", ".join(str(_plain(label)) for label in labels) or "all" for labels in self.labels]
+        rows = [
+            {"group": group, "value": v, "low": a, "high": b}
+            for group, v, a, b in zip(groups, value, low, high, strict=True)
+        ]
+        title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
+        base = alt.Chart(alt.Data(values=rows), title=title).encode(
+            y=alt.Y("group:N", sort=None, title=", ".join(self.keys) or None)
+        )
+        bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=name), x2="high:Q")
+        return bars + base.mark_point(filled=True, size=60, opacity=1).encode(x="value:Q")
+
+    def _repr_html_(self) -> str:
+        return f"{self._html(_TEXT_ROWS)}<p>{self._note()}</p>"
+
+    def _html(self, most: int | None) -> str:
+        numbers = [[end.tolist() for end in each] for each in self.estimates.values()]
+        rows = [
+            ([str(_plain(label)) for label in labels], [(v[i], a[i], b[i]) for v, a, b in numbers])
+            for i, labels in enumerate(self.labels[:most])
+        ]
+        return report.html_table(self.keys, list(self.estimates), rows)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        schema = self.plan.schema
+        facts = [
+            ("query", self.plan.query.text),
+            ("ε", exact.text(self.plan.epsilon)),
+            ("protects", self._protects()),
+            ("neighbors", schema.neighbors),
+            ("ledger entry", f"{self.entry}{' (asked before: nothing charged)' if self.repeated else ''}"),
+        ]
+        return facts if self.remaining is None else [*facts, ("ε left", exact.text(self.remaining))]
+
+    def _protects(self) -> str:
+        schema = self.plan.schema
+        if schema.person is None:
+            return "each row"
+        rows = "1 row" if schema.rows_per_person == 1 else f"{schema.rows_per_person} rows"
+        return f"each person ({schema.person}), who counts as at most {rows}"
+
+    def _note(self) -> str:
+        bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
+        told = f"{bars}; values beyond the declared bounds count as the bounds."
+        if self.view == "nonnegative":
+            told += " Negative numbers are shown as 0: do not add them up."
+        return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
+
+    def __str__(self) -> str:
+        schema, epsilon = self.plan.schema, exact.text(self.plan.epsilon) if self.entry is not None else "0"
+        heads = list(self.keys)
+        numbers = []
+        for name, each in self.estimates.items():
+            heads += [name, "error bar"]
+            numbers.append([end.tolist() for end in each])
+        rows = []
+        for i, labels in enumerate(self.labels[:_TEXT_ROWS]):
+            row = [str(_plain(label)) for label in labels]
+            for value, low, high in numbers:
+                row += [report.shown(value[i], high[i] - low[i]), bar_text(value[i], low[i], high[i])]
+            rows.append(row)
+        lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self._protects()}']
+        lines.append(report.text_table(heads, rows, range(len(self.keys))))
+        if len(self.labels) > _TEXT_ROWS:
+            lines.append(f"  … {len(self.labels) - _TEXT_ROWS:,} more groups: see .rows, .to_pandas() or --format csv")
+        lines.append(self._note())
+        if self.entry is None:
+            lines.append("The number of rows is public here: nothing was charged.")
+        elif self.repeated:
+            lines.append(f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {self._left()}")
+        else:
+            lines.append(f"Charged ε = {epsilon} as entry {self.entry}.  {self._left()}")
+        return "\n".join(lines)
+
+    def _left(self) -> str:
+        return f"ε left: {exact.text(self.remaining or Fraction(0))}"
+
+    def __repr__(self) -> str:
+        return f"Release({self.plan.schema.name!r}, entry={self.entry}, {len(self.labels):,} groups)"
+
+
+def bar_text(value: float, low: float, high: float) -> str:
+    """Return "± 9" for a bar that is even on both sides, else "403 to 421"."""
+    width = high - low
+    if abs((high - value) - (value - low)) <= (1 if isinstance(value, int) else 0.02 * width):
+        half = max(high - value, value - low)
+        return f"± {report.shown(half, None if isinstance(half, int) else width)}"
+    return f"{report.shown(low, width)} to {report.shown(high, width)}"
+
+
+def _plain(label: Key) -> str | int | bool:
+    return label.isoformat() if isinstance(label, date) else label
+
+
+def _csv(cell: Any) -> Any:
+    return str(cell).lower() if isinstance(cell, bool) else _plain(cell)
+
+
+def _percent(confidence: Fraction) -> str:
+    return f"{exact.text(100 * confidence)} %"
+
+
+def _library(name: str) -> Any:
+    """Return a library that users of this method have."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InvalidParameter(name, "library", f"installed, to show the release so (pip install {name})") from None
