@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format docs bench clean
+.PHONY: help install demo test check format docs bench coverage clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -12,7 +12,7 @@ help:  ## print this list
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[postgres,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[postgres,plot,dev]'
 	@touch $(READY)
 
 install: $(READY)  ## put Lapwing and all it needs into .venv
@@ -41,6 +41,11 @@ bench: $(READY)  ## measure speed, timing and the peers, into docs/reference/ben
 	$(BIN)/python bench/noise.py
 	$(BIN)/python bench/timing.py
 	$(BIN)/python bench/ledger.py
+	$(BIN)/python bench/accuracy.py
+	$(BIN)/python bench/engine.py
+
+coverage: $(READY)  ## simulate how often error bars hold the truth, into docs/reference/benchmarks.md
+	$(BIN)/python bench/coverage.py
 
 clean:  ## remove what the targets made
 	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info

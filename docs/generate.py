@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import lapwing as lw
-from lapwing import accuracy, cli, ledger, mechanism, sensitivity
+from lapwing import accuracy, cli, ledger, mechanism, plan, release, sensitivity
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -65,15 +65,19 @@ def names() -> str:
             parts.append(f"## lw.{name}\n\n```text\n{inspect.getdoc(thing)}\n```")
         elif inspect.isclass(thing):
             made = "" if thing is ledger.Ledger else _signature(thing)
-            parts.append(f"## lw.{name}{made}\n\n{inspect.getdoc(thing)}")
-            parts.append("\n".join([*(f"- `.{field}`" for field in thing.__annotations__), *_members(thing)]))
+            parts.append(f"## lw.{name}{made}\n\n```text\n{inspect.getdoc(thing)}\n```")
+            fields = getattr(thing, "__annotations__", {})
+            parts.append("\n".join([*(f"- `.{field}`" for field in fields), *_members(thing)]))
         elif inspect.isfunction(thing):
             parts.append(f"## lw.{name}{_signature(thing)}\n\n```text\n{inspect.getdoc(thing)}\n```")
         else:  # randomized_response: a callable with a method
             parts.append(f"## lw.{name}{_signature(type(thing).__call__)}\n\n{inspect.getdoc(thing)}")
             parts.append("\n".join(_members(type(thing))))
     parts.append("# What they return")
-    for kind in (accuracy.Error, accuracy.Interval, mechanism.Estimate, mechanism.Grid, ledger.Entry, ledger.Budget):
+    for kind in (
+        plan.Plan, plan.Forecast, release.Release, accuracy.Error, accuracy.Interval, mechanism.Estimate,
+        mechanism.Grid, ledger.Entry, ledger.Budget,
+    ):  # fmt: skip
         parts.append(f"## {kind.__name__}\n\n{inspect.getdoc(kind)}")
         fields = getattr(kind, "__annotations__", {})
         parts.append("\n".join([*(f"- `.{name}`" for name in fields), *_members(kind)]))

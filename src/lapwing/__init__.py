@@ -6,6 +6,10 @@
     sensitivity                  how far one person can move an answer: the catalogue
     size_for, epsilon_for        plan: how many people, or how much ε, for a wanted error
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
+    Source                       a table about people: plan, release, sql
+    number, keys                 what a column may hold: bounds, or keys to group by
+    count, sum, mean, variance, std, proportion, histogram
+                                 what to ask of a source
     Ledger                       a budget that lasts, is shared, and cannot be overspent
     errors                       what can be refused, as one tree
 
@@ -19,9 +23,12 @@ from .accuracy import epsilon_for, size_for
 from .laplace import DiscreteLaplace, Laplace
 from .mechanism import LaplaceMechanism, laplace, randomized_response
 from .noise import discrete_laplace
+from .query import count, histogram, mean, proportion, std, sum, variance
+from .schema import keys, number
 
 if TYPE_CHECKING:
     from .ledger import Ledger
+    from .source import Source
 
 __version__ = "0.1.0"
 
@@ -30,22 +37,36 @@ __all__ = [
     "Laplace",
     "LaplaceMechanism",
     "Ledger",
+    "Source",
+    "count",
     "discrete_laplace",
     "epsilon_for",
     "errors",
+    "histogram",
+    "keys",
     "laplace",
+    "mean",
+    "number",
+    "proportion",
     "randomized_response",
     "sensitivity",
     "size_for",
+    "std",
+    "sum",
+    "variance",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs a database only when it is asked for."""
+    """Import what needs a database or an engine only when it is asked for."""
     if name == "Ledger":
         from .ledger import Ledger
 
         return Ledger
+    if name == "Source":
+        from .source import Source
+
+        return Source
     raise AttributeError(f"module 'lapwing' has no attribute {name!r}")
 
 

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,6 +20,7 @@ from . import sensitivity as catalogue
 from .accuracy import Error
 from .cli_ledger import ledger
 from .cli_output import Decorator, console, format_option, print_json, print_table
+from .cli_table import explain, init, plan, release
 from .errors import BudgetExceeded, LapwingError, RequestError
 from .exact import text
 from .laplace import DiscreteLaplace, Laplace
@@ -63,15 +65,20 @@ def main() -> None:
     """Statistics about people with the Laplace mechanism, exact and with an error bar on every number."""
 
 
-main.add_command(ledger)
+for command in (explain, init, ledger, plan, release):
+    main.add_command(command)
 
 
 @main.command()
-def demo() -> None:
-    """The average weight of four people: what an exact number gives away, and what noise does."""
+@click.option(
+    "--folder", default="lapwing-demo", show_default=True, type=click.Path(file_okay=False, path_type=Path),
+    help="Where to put the table, its source file and its ledger; those of an earlier demo are replaced.",
+)  # fmt: skip
+def demo(folder: Path) -> None:
+    """Hospital visits of 100,000 invented people: plan, release beside the truth, spend the budget."""
     from .demo import tell
 
-    tell(console())
+    tell(console(), folder)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})

@@ -36,7 +36,7 @@ class LedgerGroup(click.Group):
 def ledger(ctx: click.Context, where: str, form: str) -> None:
     """Show or keep a ledger: the budget and its history.
 
-    FILE is an SQLite file, URL a postgresql:// address.  Without a command: show.
+    FILE is an SQLite file or a source file (.toml), URL a postgresql:// address.  Without a command: show.
 
     \b
     lapwing ledger visits.ledger create --epsilon 2
@@ -51,6 +51,10 @@ def ledger(ctx: click.Context, where: str, form: str) -> None:
 def _open(where: str) -> Ledger:
     from .ledger import Ledger
 
+    if where.endswith(".toml"):
+        from .source import Source
+
+        return Source.open(where).ledger
     return Ledger.open(where)
 
 
@@ -171,8 +175,9 @@ def _show(opened: Ledger, form: str) -> None:
 
 def _what(entry: Entry) -> str:
     if entry.kind == "charge":
-        plain = isinstance(entry.question, str) and entry.question.isprintable()
-        question = entry.question if plain else json.dumps(entry.question)
+        asked = entry.question.get("query") if isinstance(entry.question, dict) else entry.question
+        plain = isinstance(asked, str) and asked.isprintable()
+        question = str(asked) if plain else json.dumps(entry.question)
         return question if len(question) <= 70 else question[:67] + "..."
     meaning = {"open": "ledger made, with this total", "total": "new total", "analyst": "cap"}[entry.kind]
     return meaning + (f": {entry.note}" if entry.note else "")

@@ -24,10 +24,16 @@ def _remember_format(ctx: click.Context, _: click.Parameter, value: str) -> str:
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
-format_option: Decorator = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-    callback=_remember_format, is_eager=True, help="A table for people, or JSON for programs.",
-)  # fmt: skip
+
+def format_options(*forms: str) -> Decorator:
+    """Return the option --format with these choices, the first by default."""
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True,
+        callback=_remember_format, is_eager=True, help="A table for people, or a form for programs.",
+    )  # fmt: skip
+
+
+format_option = format_options("table", "json")
 
 
 def print_json(**fields: Any) -> None:

@@ -1,0 +1,236 @@
+"""``lapwing init``, ``plan``, ``release`` and ``explain``: the commands about a table.
+
+Engine and ledger are imported only when a command runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .cli_output import Decorator, format_option, format_options, print_json
+from .errors import InvalidParameter, OutputError
+from .exact import text
+
+if TYPE_CHECKING:
+    from .plan import Plan
+    from .release import Release
+
+_confidence: Decorator = click.option(
+    "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bars."
+)
+_source: Decorator = click.argument("source", type=click.Path(dir_okay=False), metavar="SOURCE")
+
+
+@click.command()
+@click.argument("table", metavar="TABLE")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="[default: TABLE.toml]")
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
+@format_option
+def init(table: str, output: Path | None, force: bool, form: str) -> None:
+    """Write a source file for TABLE, with its columns, for you to fill in.
+
+    TABLE is a path or glob of CSV or Parquet files; the first line of a CSV file holds the names of its columns.  Only
+    names and types are read.  Bounds and keys are left open: taken from the data, they would tell about single people
+    (the oldest, the richest, the only one).
+
+    \b
+    lapwing init visits.parquet
+    """
+    from .sourcefile import describe
+
+    name, written = describe(table, output.parent if output is not None else Path())
+    path = output or Path(f"{name}.toml")
+    if path.exists() and not force:
+        raise InvalidParameter(str(path), "output", "a file that does not exist yet (or add --force)")
+    _check_writable(path)
+    path.write_text(written, encoding="utf-8")
+    if form == "json":
+        print_json(source=str(path))
+    else:
+        click.echo(f"Wrote {path}.  Fill in the lines marked with ?, then:")
+        click.echo(f'  lapwing plan {path} "SELECT COUNT(*) FROM {name}" --epsilon 0.1')
+
+
+@click.command()
+@_source
+@click.argument("sql")
+@click.option("--epsilon", metavar="NUMBER", help="The ε of the release.")
+@click.option("--error", metavar="NUMBER", help="The error bar that every statistic should have, instead of --epsilon.")
+@click.option("--rows", default=1000, show_default=True, help="Rows of a group to assume, for the error of means.")
+@click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
+@_confidence
+@format_option
+def plan(
+    source: str, sql: str, epsilon: str | None, error: str | None, rows: int, show_sql: bool, confidence: str, form: str
+) -> None:
+    """Tell the error and the cost of a question before asking it.  No data is read; it costs nothing.
+
+    \b
+    lapwing plan visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
+    lapwing plan visits.toml "SELECT COUNT(*) FROM visits" --error 10
+    """
+    from .source import Source
+
+    made = Source.open(source).plan(sql, epsilon=epsilon, error=error, confidence=confidence, rows=rows)
+    if form == "json":
+        print_json(**made.to_dict())
+        return
+    click.echo(str(made))
+    if error is not None:
+        click.echo(f"An error bar of ± {error} needs ε = {text(made.epsilon)}.")
+    if show_sql:
+        click.echo(f"\n{made.sql}")
+
+
+@click.command()
+@_source
+@click.argument("sql")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend on this release.")
+@click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
+@click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
+@click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file; needed for parquet.")
+@_confidence
+@format_options("table", "json", "csv", "parquet", "html")
+def release(
+    source: str,
+    sql: str,
+    epsilon: str,
+    analyst: str | None,
+    simultaneous: bool,
+    nonnegative: bool,
+    output: Path | None,
+    confidence: str,
+    form: str,
+) -> None:
+    """Release statistics: charge ε to the ledger, and print noisy numbers with error bars.
+
+    The same question at the same ε is answered from the ledger, at no charge.
+
+    \b
+    lapwing release visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
+    """
+    from .source import Source
+
+    if form == "parquet" and output is None:
+        raise click.UsageError("with --format parquet give --output FILE")
+    if output is not None:
+        _check_writable(output)
+    opened = Source.open(source)
+    with _progress() as progress:
+        made = opened.release(sql, epsilon=epsilon, analyst=analyst, confidence=confidence, progress=progress)
+    made = made.at(simultaneous=simultaneous)
+    _write(made.nonnegative() if nonnegative else made, form, output)
+
+
+def _check_writable(output: Path) -> None:
+    """Refuse, before anything is charged, a file that cannot be written."""
+    try:
+        output.open("ab").close()
+    except OSError:
+        raise click.UsageError(f"{output} cannot be written") from None
+
+
+def _write(made: Release, form: str, output: Path | None) -> None:
+    try:
+        _put(made, form, output)
+    except OSError:
+        raise OutputError(output or "standard output", made.entry) from None
+
+
+def _put(made: Release, form: str, output: Path | None) -> None:
+    if form == "parquet":
+        made.to_parquet(str(output))
+    else:
+        if form == "json":
+            written = json.dumps(made.to_dict(), ensure_ascii=False) + "\n"
+        else:
+            written = made.to_csv() if form == "csv" else made.to_html() if form == "html" else f"{made}\n"
+        if output is None:
+            click.echo(written, nl=False)
+            return
+        output.write_text(written, encoding="utf-8")
+    click.echo(f"Wrote {output}.", err=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """Yield a function that draws a bar on a terminal once the work takes longer than a second."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from time import monotonic
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("reading"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
+    )
+    task, start = bar.add_task("reading", total=1.0), monotonic()
+
+    def tell(share: float) -> None:
+        if monotonic() - start > 1:
+            bar.start()
+        bar.update(task, completed=share)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()
+
+
+@click.command()
+@_source
+@click.argument("entry", type=int)
+@_confidence
+@format_option
+def explain(source: str, entry: int, confidence: str, form: str) -> None:
+    """Show how ENTRY of the ledger was made: query, SQL, sensitivity, noise, error bars, and the answer.
+
+    \b
+    lapwing explain visits.toml 2
+    """
+    from .release import recall
+    from .source import Source
+
+    opened = Source.open(source)
+    made = recall(opened.schema, opened.ledger, entry)
+    if made is None:
+        raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
+    made = made.at(confidence)
+    if form == "json":
+        print_json(plan=made.plan.to_dict(), release=made.to_dict())
+    else:
+        click.echo(_stages(made.plan, made))
+
+
+def _stages(plan: Plan, made: Release) -> str:
+    schema = plan.schema
+    person = "every row is one person"
+    if schema.person is not None:
+        person = f'"{schema.person}" tells people apart; each weighs at most {schema.rows_per_person} (claim E2)'
+    lines = [
+        f'1. Source      "{schema.name}", neighbors {schema.neighbors}; {person}',
+        f"2. Question    {plan.query.text}",
+        f"3. Charged     ε = {text(plan.epsilon)}, entry {made.entry}, before any row was read (claim L3)",
+        "4. Aggregated  by the engine, in exact integers (claims E1 to E3):",
+        *(f"     {line}" for line in plan.sql.splitlines()),
+        "5. Noise       integer Laplace noise (claim N1), independent for every cell:",
+    ]
+    rows = made.answer.get("rows")
+    for part in plan.parts:
+        measurement, unit = part.measurement, part.measurement.unit(schema)
+        lines.append(
+            f"     {measurement.name}: cells {', '.join(measurement.names)}; one person moves them by at most "
+            f"{text(plan.sensitivity(part, rows) * unit)} in all; noise scale {text(plan.scale(part, rows) * unit)}"
+        )
+    lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", str(made)]
+    return "\n".join(lines)

@@ -1,0 +1,227 @@
+"""A table that stays where it is, with what is public about it, and the verbs that users know: plan, release, sql.
+
+A source file is TOML (docs/reference/source.md); loading one runs no code.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from . import exact, sql
+from .engine.duckdb import Progress, Table
+from .entropy import SYSTEM, Entropy
+from .errors import InvalidParameter, InvalidSource, RequestError, suggestion
+from .exact import Number
+from .ledger import Ledger
+from .plan import NINETY_FIVE, Plan, make_plan
+from .query import Query, Statistic
+from .release import Release, make_release
+from .schema import Column, Schema, keys, make_schema, number, plain
+from .sensitivity import Neighbors
+
+_FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "epsilon", "ledger", "version", "columns")
+_COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
+
+
+class Source:
+    """A table about people, its public description, and its budget.
+
+    Args:
+        table: a path or glob of CSV or Parquet files, a pandas or Polars frame, an Arrow table or a DuckDB relation.
+        name: the name by which SQL and the ledger know it.
+        columns: what may be named in a query: ``lw.number(low, high)``, ``lw.keys(…)``, or a type such as "date".
+        person: the column that tells people apart; without it, every row is one person.
+        rows_per_person: how many rows of one person count in full; who has more counts as much as that.
+        neighbors: "add_remove" (default) or "change_one".
+        epsilon: the total ε that may ever be spent; needed when the ledger is new.
+        ledger: an SQLite file or a postgresql:// URL; ``<name>.ledger`` in the working directory by default.
+        version: change it when the data changes, so that recorded answers are not given for other data.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        *,
+        name: str,
+        columns: Mapping[str, Column | str],
+        person: str | None = None,
+        rows_per_person: int | None = None,
+        neighbors: Neighbors = "add_remove",
+        epsilon: Number | None = None,
+        ledger: str | PathLike[str] | None = None,
+        version: str | None = None,
+    ) -> None:
+        described = (name, columns, person, rows_per_person, neighbors, version)
+        self._table = Table(table, name)
+        self.schema: Schema = make_schema(*described, every_row_counts=not self._table.is_csv)
+        self.epsilon = None if epsilon is None else exact.epsilon(epsilon)
+        if ledger is not None and not isinstance(ledger, str | PathLike):
+            raise InvalidParameter(ledger, "ledger", "the path of a file, or a postgresql:// URL")
+        self._where = f"{name}.ledger" if ledger is None else fspath(ledger)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> Source:
+        """Return the source that a TOML file describes; paths in it are relative to the file."""
+        file = Path(path)
+        problem = None
+        try:
+            told = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        except (OSError, UnicodeError):
+            problem = "could not be read", "Make a source file with `lapwing init TABLE`."
+        except tomllib.TOMLDecodeError as error:
+            problem = f"is not TOML: {error}", "See docs/reference/source.md."
+        except (ValueError, RecursionError):
+            problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
+        if problem is not None:
+            raise InvalidSource(fspath(path), *problem)
+        _refuse_unknown(told, _FIELDS, fspath(path), "")
+        if "table" not in told:
+            raise InvalidSource(fspath(path), "names no table", 'Write table = "visits.csv".')
+        columns = told.pop("columns", {})
+        if not isinstance(columns, dict):
+            raise InvalidSource(fspath(path), "has columns that are no tables", "Write [columns.age] and so on.")
+        declared = {str(name): _declared(name, told_of, fspath(path)) for name, told_of in columns.items()}
+        table = told.pop("table")
+        if not isinstance(table, str):
+            raise InvalidSource(fspath(path), "has a table that is no text", 'Write table = "visits.csv".')
+        told = {"name": file.stem, **told}
+        place = told.setdefault("ledger", f"{told['name']}.ledger")
+        if isinstance(place, str) and "://" not in place:
+            told["ledger"] = str(file.parent / place)
+        return cls(str(file.parent / table), columns=declared, **told)
+
+    def __repr__(self) -> str:
+        return f"Source({self.schema.name!r}, {self._table!r})"
+
+    @property
+    def name(self) -> str:
+        """The name by which SQL and the ledger know the source."""
+        return self.schema.name
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger, made with the total ε when it is new."""
+        return Ledger.open(self._where, self.epsilon)
+
+    def query(
+        self,
+        *statistics: Statistic,
+        by: str | Sequence[str] = (),
+        where: str | None = None,
+    ) -> Query:
+        """Return the query for these statistics, checked."""
+        return sql.make_query(statistics, by, where, self.schema)
+
+    def plan(
+        self,
+        *statistics: Statistic | str,
+        by: str | Sequence[str] = (),
+        where: str | None = None,
+        epsilon: Number | None = None,
+        error: Number | None = None,
+        confidence: Number = NINETY_FIVE,
+        rows: int = 1000,
+    ) -> Plan:
+        """Tell what a release would do and how good it would be, without reading any data; it costs nothing.
+
+        Args:
+            statistics: what to ask, such as ``lw.count()``; or one text of SQL.
+            by: the key columns to group by.
+            where: a condition such as "age >= 65".
+            epsilon: the ε of the release.
+            error: the error bar that every statistic should have; the plan then has the ε that this needs.
+            confidence: that of the error bars.
+            rows: the number of rows of a group to assume for the error of means and the like.
+        """
+        return make_plan(
+            self.schema,
+            self._query(statistics, by, where),
+            epsilon=epsilon,
+            error=error,
+            confidence=confidence,
+            rows=rows,
+        )
+
+    def release(
+        self,
+        *statistics: Statistic | str,
+        by: str | Sequence[str] = (),
+        where: str | None = None,
+        epsilon: Number,
+        analyst: str | None = None,
+        confidence: Number = NINETY_FIVE,
+        progress: Progress | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Release:
+        """Release statistics: charge ε to the ledger, and return noisy numbers with error bars.
+
+        Args:
+            statistics: what to ask, such as ``lw.count(), lw.mean("age")``; or one text of SQL.
+            by: the key columns to group by; every key they declare will be in the answer.
+            where: a condition such as "age >= 65".
+            epsilon: the privacy to spend on this release.
+            analyst: whose cap in the ledger it counts against.
+            confidence: that of the error bars; it does not change what is charged.
+            progress: a function that is told the share that is done, 0 to 1, while the engine runs.
+            entropy: leave it alone, except in tests.
+        """
+        plan = make_plan(self.schema, self._query(statistics, by, where), epsilon=epsilon, confidence=confidence)
+        ledger = self.ledger if plan.parts else None
+        made = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return made.at(confidence)
+
+    def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
+        """Release what a SELECT asks: the same as ``release``."""
+        return self.release(text, epsilon=epsilon, analyst=analyst, **options)
+
+    def _query(self, statistics: Sequence[Statistic | str], by: str | Sequence[str], where: str | None) -> Query:
+        if len(statistics) == 1 and isinstance(statistics[0], str):
+            if by or where is not None:
+                raise InvalidParameter("both", "SQL and by or where", "one of the two: put them into the SQL")
+            return sql.parse(statistics[0], self.schema)
+        return sql.make_query(statistics, by, where, self.schema)  # type: ignore[arg-type]
+
+
+def _refuse_unknown(told: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:
+    for name in told:
+        if name not in known:
+            raise InvalidSource(
+                path,
+                f'has the unknown field "{name}"{where}',
+                f"Known are {', '.join(known)}.{suggestion(name, known)}",
+            )
+
+
+def _declared(name: str, told: Any, path: str) -> Column:
+    """Return the declaration of one column of a source file."""
+    where = f' in column "{name}"'
+    if not isinstance(told, dict):
+        raise InvalidSource(path, f'has a column "{name}" that is no table', f"Write [columns.{name}].")
+    _refuse_unknown(told, _COLUMN_FIELDS, path, where)
+    try:
+        if "keys" in told:
+            _refuse_unknown(told, ("keys", "other"), path, f"{where}, which has keys")
+            if not isinstance(told["keys"], list):
+                raise InvalidParameter(told["keys"], "keys", "a list")
+            return keys(told["keys"], other=told.get("other"))
+        if {"low", "high", "edges"} & set(told):
+            kind = told.pop("type", "number")
+            if kind not in ("number", "integer") or "other" in told:
+                raise InvalidParameter(kind, "type", "number or integer, for a column with bounds or edges")
+            integer = told.pop("integer", kind == "integer")
+            return number(told.get("low"), told.get("high"), integer=integer, edges=told.get("edges"))
+        if "type" not in told:
+            raise InvalidSource(
+                path, f"declares nothing{where}", "Give it low and high, keys, or a type alone for use in WHERE."
+            )
+        _refuse_unknown(told, ("type",), path, f"{where}, which has a type alone")
+        return plain(told["type"])
+    except InvalidSource:
+        raise
+    except RequestError as error:
+        raise InvalidSource(path, f"is refused{where}: {error}", "Change the declaration.") from None

@@ -1,0 +1,72 @@
+"""``lapwing init``: a source file to fill in, from the names and types of a table's columns and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from .engine.duckdb import Table
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_REALS = ("FLOAT", "DOUBLE", "DECIMAL")
+
+
+def describe(table: str, folder: Path) -> tuple[str, str]:
+    """Return a name for the source, and the text of its file, which will be in this folder."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", Path(table).name.split(".")[0]).strip("_") or "source"
+    columns = Table(table, name).columns()
+    place = table if Path(table).is_absolute() else os.path.relpath(table, folder)
+    parts = [_HEAD.format(name=_quoted(name), table=_quoted(place), first=_quoted(next(iter(columns))))]
+    parts += [_column(column, kind) for column, kind in columns.items()]
+    return name, "\n".join(parts)
+
+
+_HEAD = """\
+# What is public about this table.  See docs/reference/source.md.
+# Fill in every ?.  Take bounds and keys from what the columns mean (a code book, a law, a form), never from the data:
+# the largest value in the data is some person's value, and a key that occurs once is one person.
+
+name = {name}
+table = {table}
+
+# Which column tells people apart?  Then no person can be seen, however many rows they have.
+# Without it every row counts as one person: right only when nobody has two.
+# person = {first}
+# rows_per_person = 1             # rows of one person that count in full; who has more counts as much as that
+
+# neighbors = "add_remove"        # or "change_one", when the number of people is public
+epsilon = 1                       # the total that may ever be spent on this table
+# ledger = "visits.ledger"        # where spending is recorded: a file beside this one, or postgresql://...
+# version = "1"                   # change it when the data changes
+
+# A column that is not declared below cannot be named in a query.  Declare one of:
+#   low and high (and integer = true)   to sum and average it; values beyond count as the bounds
+#   keys = [...]                        to group by it; every key is shown, even if it does not occur
+#   edges = [0, 18, 65, 120]            to group a number by bins
+#   type = "text" | "number" | "integer" | "date" | "boolean"   for WHERE alone
+"""
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _column(name: str, kind: str) -> str:
+    """Return the lines of one column, to be uncommented and filled in."""
+    key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+    head = f"# [columns.{key}]                # {kind.lower() if kind != 'VARCHAR' else 'text'}"
+    base = kind.split("(")[0]
+    if base in _NUMBERS:
+        body = "# low = ?\n# high = ?\n# integer = true"
+    elif base in _REALS:
+        body = "# low = ?\n# high = ?"
+    elif base == "BOOLEAN":
+        body = "# keys = [false, true]"
+    elif base in ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
+        body = '# type = "date"'
+    else:
+        body = "# keys = [?]                    # or low and high, if it holds numbers"
+    return f"{head}\n{body}\n"

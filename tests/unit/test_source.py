@@ -1,0 +1,300 @@
+"""Sources: how they are made, in Python and from a file, and what is refused."""
+
+import tomllib
+from datetime import date
+from fractions import Fraction as F
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import lapwing as lw
+from lapwing import errors
+from lapwing.schema import MAX_CELLS, Grid
+from lapwing.sourcefile import describe
+
+TOML = """
+name = "visits"
+table = "visits.csv"
+person = "patient"
+rows_per_person = 3
+epsilon = 2
+
+[columns.cost]
+low = 0
+high = 5000
+
+[columns.age]
+low = 0
+high = 120
+integer = true
+
+[columns.ward]
+keys = ["north", "south", "harbour"]
+
+[columns.admitted]
+type = "date"
+"""
+ROWS = "patient,ward,cost,age,admitted\n" + "".join(
+    f"p{i % 40},{'north' if i % 3 else 'south'},{i * 7.5},{i % 90},2024-0{1 + i % 9}-01\n" for i in range(200)
+)
+
+
+@pytest.fixture
+def visits(tmp_path):
+    (tmp_path / "visits.toml").write_text(TOML)
+    (tmp_path / "visits.csv").write_text(ROWS)
+    return lw.Source.open(tmp_path / "visits.toml")
+
+
+def test_a_source_file_and_its_ledger_beside_it(visits, tmp_path):
+    assert (visits.name, visits.ledger.where) == ("visits", str(tmp_path / "visits.ledger"))
+    answer = visits.sql("SELECT ward, COUNT(*) AS n, AVG(cost) FROM visits GROUP BY ward", epsilon=1)
+    told = answer.to_dict()
+    assert told["columns"][0] == {"name": "ward", "kind": "key"}
+    assert told["columns"][1] == {"name": "n", "kind": "count", "scale": "3", "claim": "P2"}
+    assert [row["ward"] for row in told["rows"]] == ["north", "south", "harbour"]
+    assert set(told["rows"][0]["n"]) == {"value", "low", "high"}
+    expected = {"source": "visits", "entry": 2, "repeated": False, "epsilon": "1", "delta": "0", "remaining": "1"}
+    assert {key: told[key] for key in expected} == expected
+    assert (told["rows_per_person"], told["confidence"], told["neighbors"]) == (3, "0.95", "add_remove")
+
+
+def test_every_way_out_of_a_release_holds_the_same_numbers(visits, tmp_path):
+    answer = visits.release(lw.count(name="n"), lw.mean("cost"), by="ward", epsilon=1)
+    frame = answer.to_pandas()
+    assert list(frame) == ["ward", "n", "n_low", "n_high", "mean_cost", "mean_cost_low", "mean_cost_high"]
+    assert frame.n.tolist() == [row["n"]["value"] for row in answer.rows] == answer.to_polars()["n"].to_list()
+    assert answer.to_arrow().column("n").to_pylist() == frame.n.tolist()
+    answer.to_csv(tmp_path / "out.csv")
+    assert pd.read_csv(tmp_path / "out.csv").n.tolist() == frame.n.tolist()
+    answer.to_parquet(tmp_path / "out.parquet")
+    assert pd.read_parquet(tmp_path / "out.parquet").n.tolist() == frame.n.tolist()
+    page = answer.to_html(tmp_path / "out.html")
+    assert (tmp_path / "out.html").read_text() == page
+    assert page.count("<svg") == 6
+    assert "http" not in page
+    assert "<table" in answer._repr_html_()
+    assert "harbour" in str(answer.plot("mean_cost").to_dict())
+    assert "count" not in answer.plot().to_dict()
+
+
+def test_the_same_numbers_at_another_confidence_cost_nothing(visits):
+    answer = visits.release(lw.count(), by="ward", epsilon=1)
+    wide, all_at_once = answer.at("0.999"), answer.at(simultaneous=True)
+    for narrow, wider in ((answer, wide), (answer, all_at_once)):
+        assert narrow.estimates["count"].value.tolist() == wider.estimates["count"].value.tolist()
+        assert (narrow.estimates["count"].high < wider.estimates["count"].high).all()
+    assert visits.ledger.spent == 1
+
+
+def test_a_plan_reads_no_data(tmp_path):
+    source = lw.Source(str(tmp_path / "nothing.csv"), name="t", columns={"key": lw.keys("a")}, epsilon=1)
+    plan = source.plan(lw.count(), by="key", epsilon=1)
+    assert plan.forecasts[0].margin == 3
+    assert "± 3" in str(plan)
+    with pytest.raises(errors.EngineError, match="could not be opened"):
+        source.release(lw.count(), by="key", epsilon=1)
+
+
+def test_a_plan_answers_the_other_way_round(visits):
+    for error in (5, 10, "30"):
+        plan = visits.plan(lw.count(), by="ward", error=error)
+        assert plan.forecasts[0].margin <= float(error)
+        less = visits.plan(lw.count(), by="ward", epsilon=plan.epsilon - F(1, 10**9))
+        assert less.forecasts[0].margin > float(error)
+    both = visits.plan(lw.mean("cost", error=20), lw.mean("age", error=1), rows=2000)
+    assert [forecast.margin for forecast in both.forecasts] == pytest.approx([20, 1], rel=0.01)
+    with pytest.raises(errors.InvalidParameter, match="even ε = 1000"):
+        visits.plan(lw.mean("cost"), error="1e-9")
+
+
+def test_weights_split_epsilon(visits):
+    plan = visits.plan(lw.mean("cost", weight=3), lw.mean("age"), epsilon=1)
+    assert plan.split == {"mean of age": "0.25", "mean of cost": "0.75"}
+    answer = visits.release(lw.mean("cost", weight=3), lw.mean("age"), epsilon=1)
+    assert answer.plan.split == plan.split
+    assert not visits.release(lw.mean("cost"), lw.mean("age"), epsilon="0.5").repeated
+
+
+def test_a_plan_for_a_million_cells_is_quick():
+    import time
+
+    source = lw.Source(pd.DataFrame({"a": [1], "b": [1]}), name="t", epsilon=1,
+                       columns={"a": lw.keys(range(1000)), "b": lw.keys(range(1000))})  # fmt: skip
+    start = time.process_time()
+    plan = source.plan(lw.count(), by=["a", "b"], epsilon=1)
+    assert plan.forecasts[0].simultaneous_margin == 17
+    assert "1,000,000 groups" in str(plan)
+    assert time.process_time() - start < 5
+
+
+def test_the_counties_of_the_seeds():
+    """3,143 counties, change_one, ε = 0.1: expected error 20, expected largest error at most 181.1."""
+    source = lw.Source(pd.DataFrame({"county": [1]}), name="t", epsilon=1, neighbors="change_one",
+                       columns={"county": lw.keys(range(3143))})  # fmt: skip
+    (forecast,) = source.plan(lw.count(), by="county", epsilon="0.1").forecasts
+    error = lw.LaplaceMechanism(forecast.sensitivity, "0.1").error
+    assert (forecast.sensitivity, forecast.scale, error.mean) == (2, 20, 20)
+    assert error.max_mean(3143) <= error.max_mean_bound(3143) <= 181.1
+
+
+def test_the_weights_of_seed_001(tmp_path):
+    people = pd.DataFrame({"weight": [40, 60, 80, 60]})
+    source = lw.Source(people, name="people", columns={"weight": lw.number(30, 150)}, neighbors="change_one",
+                       epsilon=1, ledger=tmp_path / "l")  # fmt: skip
+    answer = source.release(lw.mean("weight"), lw.count(), epsilon="0.1")
+    assert answer.columns[0]["scale"] == "300"
+    assert answer.rows[0]["count"] == {"value": 4, "low": 4, "high": 4}
+    assert 30 <= answer.rows[0]["mean_weight"]["value"] <= 150
+    free = source.release(lw.count(), epsilon=1)
+    assert (free.entry, free.to_dict()["epsilon"], free.rows[0]["count"]["value"]) == (None, "0", 4)
+    assert source.ledger.spent == lw.LaplaceMechanism(1, "0.1").epsilon
+
+
+BAD = {
+    'table = "t.csv"\nnme = "t"': "unknown field",
+    'name = "t"': "names no table",
+    'table = "t.xlsx"': "neither CSV nor Parquet",
+    'table = 5': "no text",
+    'table = "t.csv"\n[columns.x]': "declares nothing",
+    'table = "t.csv"\n[columns.x]\nlow = 0': "Bounds 0 to nothing",
+    'table = "t.csv"\n[columns.x]\nlow = 5\nhigh = 1': "low < high",
+    'table = "t.csv"\n[columns.x]\nhihg = 1': 'Did you mean "high"',
+    'table = "t.csv"\n[columns.x]\nkeys = []': "keys",
+    'table = "t.csv"\n[columns.x]\nkeys = "abc"': "a list",
+    'table = "t.csv"\n[columns.x]\nkeys = ["a", 1]': "one type",
+    'table = "t.csv"\n[columns.x]\nkeys = ["a", "a"]': "different",
+    'table = "t.csv"\n[columns.x]\nkeys = ["a"]\nlow = 1': "unknown field",
+    'table = "t.csv"\n[columns.x]\ntype = "float"': "one of text",
+    'table = "t.csv"\n[columns.x]\nedges = [1]': "rising order",
+    'table = "t.csv"\ncolumns = 5': "no tables",
+    'table = "t.csv"\n[columns]\nx = 5': "no table",
+    'table = "t.csv"\nperson = "p"': "not rows_per_person",
+    'table = "t.csv"\nrows_per_person = 3': "no person",
+    'table = "t.csv"\nperson = "p"\nrows_per_person = 0': "from 1 on",
+    'table = "t.csv"\nneighbors = "all"': "add_remove",
+    'table = "t.csv"\nepsilon = 0': "ε = 0",
+    'table = "t.csv"\nversion = 5': "a text",
+    'table = "t.csv"\nledger = 5': "ledger",
+    "table = ": "is not TOML",
+    '[columns.A]\ntype = "text"\n[columns.a]\ntype = "text"\n': "names no table",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_bad_source_file_is_refused_with_the_reason(text, tmp_path):
+    (tmp_path / "t.toml").write_text(text)
+    with pytest.raises(errors.RequestError) as caught:
+        lw.Source.open(tmp_path / "t.toml")
+    assert BAD[text] in str(caught.value)
+
+
+def test_repr_shows_no_password():
+    source = lw.Source("t.csv", name="t", columns={}, ledger="postgresql://u:HUNTER2@h/db")
+    assert "HUNTER2" not in repr(source)
+
+
+def test_names_that_would_collide_in_a_flat_table_are_refused(visits):
+    with pytest.raises(errors.InvalidParameter, match="_low"):
+        visits.sql("SELECT COUNT(*) AS a, SUM(age) AS a_low FROM visits", epsilon=1)
+
+
+@pytest.mark.parametrize("confidence", ["0.9999999999999999999", "1e-9", 0, 1])
+def test_confidences_beyond_what_bars_are_computed_for_are_refused(visits, confidence):
+    for call in (visits.plan, visits.release):
+        with pytest.raises(errors.RequestError):
+            call(lw.mean("cost"), epsilon=1, confidence=confidence)
+    assert visits.ledger.spent == 0
+    assert visits.release(lw.mean("cost"), by="ward", epsilon=1, confidence="0.999999999").at(simultaneous=True).rows
+
+
+def test_what_would_overflow_is_refused_before_the_charge_or_cut_after_the_noise(tmp_path):
+    for low, high in ((0, "1e270"), ("-1e101", 0)):
+        with pytest.raises(errors.InvalidParameter):
+            lw.number(low, high)
+    columns = {"x": lw.number(-(2**53), 2**53, integer=True), "y": lw.number(0, "1e100")}
+    source = lw.Source(pd.DataFrame({"x": [1], "y": [2]}), name="t", columns=columns, epsilon=9, ledger=tmp_path / "l")
+    answer = source.release(lw.sum("x"), epsilon="0.000000001").rows[0]["sum_x"]
+    assert answer["low"] <= answer["value"] <= answer["high"]
+    both = source.release(lw.sum("x"), lw.count(), lw.variance("y"), epsilon="0.000000001").rows[0]
+    assert all(each["low"] <= each["value"] <= each["high"] for each in both.values())
+    with pytest.raises(errors.RequestError):
+        source.plan(lw.mean("x", weight="1e-320"), lw.mean("y"), epsilon=1)
+
+
+def test_a_missing_source_file_says_how_to_make_one(tmp_path):
+    with pytest.raises(errors.InvalidSource, match="lapwing init"):
+        lw.Source.open(tmp_path / "none.toml")
+
+
+def test_columns_that_differ_by_case_alone_are_refused():
+    with pytest.raises(errors.InvalidSource, match="case alone"):
+        lw.Source("t.csv", name="t", columns={"a": "text", "A": "text"})
+
+
+@pytest.mark.parametrize("table", [5, None, [1, 2], {"a": [1]}, np.zeros(3), pl.LazyFrame({"a": [1]})])
+def test_what_is_no_table_is_refused(table):
+    with pytest.raises(errors.InvalidParameter):
+        lw.Source(table, name="t", columns={})
+
+
+def test_a_table_without_a_declared_column_is_refused_before_the_charge(tmp_path):
+    source = lw.Source(pd.DataFrame({"b": [1]}), name="t", columns={"a": lw.keys(1)}, epsilon=1, ledger=tmp_path / "l")
+    with pytest.raises(errors.InvalidSource, match="which its table does not have"):
+        source.release(lw.count(), by="a", epsilon=1)
+    assert source.ledger.spent == 0
+
+
+def test_too_many_cells_are_refused():
+    columns = {name: lw.keys(range(5000)) for name in "ab"}
+    source = lw.Source(pd.DataFrame({"a": [1], "b": [1]}), name="t", columns=columns, epsilon=1)
+    with pytest.raises(errors.InvalidParameter, match=f"{MAX_CELLS:,}"):
+        source.plan(lw.count(), by=["a", "b"], epsilon=1)
+
+
+def test_keys_of_every_type(tmp_path):
+    frame = pd.DataFrame({"t": ["x", "y"], "i": [1, 2], "b": [True, False], "d": [date(2024, 1, 1), date(2024, 1, 2)]})
+    columns = {"t": lw.keys("x", "y"), "i": lw.keys(1, 2), "b": lw.keys(True, False),
+               "d": lw.keys(date(2024, 1, 1), date(2024, 1, 2))}  # fmt: skip
+    source = lw.Source(frame, name="t", columns=columns, epsilon=1000, ledger=tmp_path / "l")
+    for name in columns:
+        answer = source.release(lw.count(), by=name, epsilon=250)
+        assert [row["count"]["value"] for row in answer.rows] == [1, 1]
+    assert answer.rows[0]["d"] == "2024-01-01"
+    assert answer.to_csv().splitlines()[1].startswith("2024-01-01,")
+
+
+def test_grids():
+    assert lw.number(0, 120, integer=True).grid == Grid(lw.sensitivity.count(), 0, 120)
+    grid = lw.number(0, 5000).grid
+    assert (float(grid.step), grid.steps) == (1 / 256, 1_280_000)
+
+
+# --- init ---
+
+
+def test_init_writes_a_file_that_works_once_it_is_filled_in(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    odd = "SELECT 'p' AS patient, 5 AS age, 2.5 AS cost, TRUE AS ok, DATE '2024-01-01' AS day, 'x' AS \"odd 'n\"\"ame\""
+    duckdb.sql(odd).write_parquet("visits.parquet")
+    name, text = describe("visits.parquet", Path())
+    assert name == "visits"
+    assert set(tomllib.loads(text)) == {"name", "table", "epsilon"}
+    text = text.replace("low = ?", "low = 0").replace("high = ?", "high = 9").replace("[?]", '["x"]')
+    fields = ("[columns", "low", "high", "keys", "type", "integer", "person", "rows_per")
+    starts = tuple(f"# {field}" for field in fields)
+    filled = "\n".join(line.removeprefix("# ") if line.startswith(starts) else line for line in text.splitlines())
+    (tmp_path / "visits.toml").write_text(filled)
+    source = lw.Source.open("visits.toml")
+    assert source.release(lw.count(), by="odd 'n\"ame", epsilon=1).rows
+    assert source.schema.person == "patient"
+
+
+def test_init_never_tells_what_a_cell_holds(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n31337,CANARY\n")
+    assert "31337" not in describe(str(tmp_path / "t.csv"), tmp_path)[1]
+    assert "CANARY" not in describe(str(tmp_path / "t.csv"), tmp_path)[1]
