@@ -269,11 +269,11 @@ def memory(size: int) -> dict[str, tuple[int, int]]:
 
 
 class PeerProcess:
-    """A running bench/peers.py, which measures one round whenever it is asked to."""
+    """A running script such as bench/peers.py, which measures one round whenever it is asked to."""
 
-    def __init__(self, peer: Peer, python: Path) -> None:
+    def __init__(self, peer: Peer, python: Path, script: str = "peers.py", *arguments: str) -> None:
         self.peer = peer
-        command = [str(python), "-W", "ignore", str(Path(__file__).with_name("peers.py")), peer.key]
+        command = [str(python), "-W", "ignore", str(Path(__file__).with_name(script)), peer.key, *arguments]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
