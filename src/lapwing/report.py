@@ -50,9 +50,9 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: middle; }
 th { border-bottom: 2px solid #888; } th.key, td.key { text-align: left; }
-.range { color: #555; font-size: .85em; } .lapwing svg { vertical-align: middle; }
+.range { color: #555; font-size: .85em; white-space: nowrap; } .lapwing svg { vertical-align: middle; }
 dl { display: grid; grid-template-columns: max-content auto; gap: .2rem 1rem; } dt { color: #555; } dd { margin: 0; }
-pre { background: #f5f5f5; padding: .8rem; overflow-x: auto; font-size: .85em; }
+pre { background: #f5f5f5; padding: .8rem; white-space: pre-wrap; font-size: .85em; }
 """.strip()
 
 
@@ -83,7 +83,7 @@ def _bar(value: float, low: float, high: float, span: tuple[float, float]) -> st
     return (
         '<svg width="120" height="14" role="img" aria-label="error bar">'
         f'<line x1="{at[0]:.1f}" x2="{at[2]:.1f}" y1="7" y2="7" stroke="#4269d0" stroke-width="2"/>'
-        f'<circle cx="{at[1]:.1f}" cy="7" r="3.5" fill="#4269d0"/></svg>'
+        f'<circle cx="{at[1]:.1f}" cy="7" r="3" fill="#4269d0"/></svg>'
     )
 
 

@@ -19,6 +19,7 @@ read once (MATERIALIZED), so that a table that changes meanwhile cannot break E2
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -50,27 +51,45 @@ def lower(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Lowe
     """Return the SQL that measures."""
     keys = _keys(schema, query)
     columns = _columns(schema, query, measured)
-    people = [] if schema.person is None else ["person"]
+    parts = [*_read(schema, query, measured, columns, keys), *_sum(schema, measured, keys)]
+    tables = tuple((key.table, key.column) for key in keys if key.table is not None)
+    return Lowered("\n".join(parts), tuple(columns), tables, math.prod(key.size for key in keys))
+
+
+def _read(
+    schema: Schema, query: Query, measured: Sequence[Measurement], columns: Sequence[str], keys: Sequence[_Key]
+) -> list[str]:
+    """Return the steps from a row of the table to its person, keys and indices; rows of people are kept, once."""
+    people = schema.person is not None
+    person = ["person"] if people else []
     typed = [f"{quoted(schema.person)} AS person"] if schema.person is not None else []
     typed += [f"TRY_CAST({quoted(name)} AS {_TYPES[schema.columns[name].kind]}) AS {_cell(name)}" for name in columns]
-    cleaned = [*people, *(_cleaned(name, schema) for name in columns)]
+    cleaned = [*person, *(_cleaned(name, schema) for name in columns)]
+    grouped = [f"{key.number if people else key.value} AS k{i}" for i, key in enumerate(keys)]
     indices = [f"{_index(each)} AS i{j}" for j, each in enumerate(measured) if each.form != "rows"]
-    chosen = [*people, *(f"{key.late if not people else key.early} AS k{i}" for i, key in enumerate(keys)), *indices]
+    joins = "".join(f" LEFT JOIN {key.table} ON {key.value} = {key.table}.key" for key in keys if people and key.table)
     conditions = [] if query.where is None else [f"({_condition(query.where)})"]
-    conditions += ["person IS NOT NULL" for _ in people]
+    conditions += ["person IS NOT NULL"] if people else []
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    early = "".join(f" LEFT JOIN {key.table} ON {key.late} = {key.table}.key" for key in keys if people and key.table)
-    lines = [
+    bounded = [*person, *grouped, *indices]
+    return [
         f"WITH typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM source),",
         f"cleaned AS (SELECT {', '.join(cleaned) or 'one'} FROM typed),",
-        f"bounded AS {'MATERIALIZED ' if people else ''}(SELECT {', '.join(chosen) or '1 AS one'}",
-        f"  FROM cleaned{early}{where}),",
+        f"bounded AS {'MATERIALIZED ' if people else ''}(SELECT {', '.join(bounded) or '1 AS one'}",
+        f"  FROM cleaned{joins}{where}),",
     ]
-    own = [f"k{i}" for i in range(len(keys))]
+
+
+def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key]) -> list[str]:
+    """Return the steps from those to the sums of every group: first for each value of the keys (and each weight).
+
+    Keys are looked up on every row where rows are kept, which makes them small, else when they are grouped.
+    """
+    people = schema.person is not None
     sums = _sums(measured)
-    by = [*own, *(["w"] if people else [])]
+    by = [*(f"k{i}" for i in range(len(keys))), *(["w"] if people else [])]
     summed = ", ".join([*by, *(f"{expression} AS {name}" for expression, name in sums)])
-    grouped = f" GROUP BY {', '.join(by)}" if by else ""
+    lines = []
     if people:
         k, weight = schema.rows_per_person, schema.weight
         lines += [
@@ -78,45 +97,47 @@ def lower(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Lowe
             "  AS INTEGER) AS w FROM bounded GROUP BY person),",
         ]
     rows = "bounded JOIN people USING (person)" if people else "bounded"
-    lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{grouped})")
-    number, groups = "0", 1
+    lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{_group_by(by)})")
+    joins, known, cell = "", [], []
     for i, key in enumerate(keys):
-        one = f"k{i}" if people or key.table is None else key.number
-        number, groups = one if i == 0 else f"({number}) * {key.size} + {one}", groups * key.size
-    late = "".join(
-        f" {'LEFT JOIN' if key.other else 'JOIN'} {key.table} ON k{i} = {key.table}.key"
-        for i, key in enumerate(keys)
-        if key.table and not people
-    )
-    known = [f"k{i} IS NOT NULL" for i, key in enumerate(keys) if people or key.table is None]
-    rest = f" WHERE {' AND '.join(known)}" if known else ""
-    outer = ", ".join(f"COALESCE(SUM({'w * ' if people else ''}{name}), 0)" for _, name in sums)
-    final = f" GROUP BY {number}" if keys else ""
-    lines.append(f"SELECT {number} AS cell, {outer}\n  FROM tally{late}{rest}{final}")
-    tables = tuple((key.table, key.column) for key in keys if key.table is not None)
-    return Lowered("\n".join(lines), tuple(columns), tables, groups)
+        if people or key.table is None:
+            known.append(f"k{i} IS NOT NULL")
+            cell.append(f"k{i}")
+        else:
+            joins += f" {'LEFT JOIN' if key.other else 'JOIN'} {key.table} ON k{i} = {key.table}.key"
+            cell.append(key.number)
+    number = cell[0] if cell else "0"
+    for key, one in zip(keys[1:], cell[1:], strict=True):
+        number = f"({number}) * {key.size} + {one}"
+    where = f" WHERE {' AND '.join(known)}" if known else ""
+    total = ", ".join(f"COALESCE(SUM({'w * ' if people else ''}{name}), 0)" for _, name in sums)
+    lines.append(f"SELECT {number} AS cell, {total}\n  FROM tally{joins}{where}{_group_by([number] if keys else [])}")
+    return lines
+
+
+def _group_by(expressions: Sequence[str]) -> str:
+    return f" GROUP BY {', '.join(expressions)}" if expressions else ""
 
 
 @dataclass(frozen=True)
 class _Key:
-    """How a column is grouped by: its number ``early``, on every row, or ``late``, once its values are grouped.
+    """A column that is grouped by: its value on a row, and the number of its group.
 
-    The table of its keys is None for bins, whose number is computed on every row.
+    Its table of keys is None for bins, whose value is the number.
     """
 
     column: str
     size: int
-    late: str
+    value: str
     table: str | None = None
     other: bool = False
 
     @property
     def number(self) -> str:
+        """The number of the group, missing for a key that is not listed and not counted under ``other``."""
+        if self.table is None:
+            return self.value
         return f"COALESCE({self.table}.number, {self.size - 1})" if self.other else f"{self.table}.number"
-
-    @property
-    def early(self) -> str:
-        return self.late if self.table is None else self.number
 
 
 def _keys(schema: Schema, query: Query) -> list[_Key]:
