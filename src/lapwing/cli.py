@@ -5,9 +5,12 @@ Exit status: 0 done, 2 refused (nothing drawn, nothing spent), 1 failed.
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -33,6 +36,7 @@ class Commands(click.Group):
     """A group that turns a LapwingError into its message and exit status, in the format asked for."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        _prepare()
         try:
             return super().invoke(ctx)
         except (LapwingError, click.UsageError) as error:
@@ -46,6 +50,16 @@ class Commands(click.Group):
             else:
                 click.echo(f"lapwing: {message}", err=True)
             sys.exit(2 if usage or isinstance(error, (RequestError, BudgetExceeded)) else 1)
+
+
+def _prepare() -> None:
+    """Let a terminal without ε show something, and an end from outside remove what was spilled to disk."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    if threading.current_thread() is threading.main_thread():
+        for ending in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(ending, lambda number, _: sys.exit(128 + number))
 
 
 confidence_option: Decorator = click.option(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _confidence: Decorator = click.option(
     "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bars."
 )
+_weights: Decorator = click.option(
+    "--weight", "weights", multiple=True, metavar="COLUMN=NUMBER",
+    help="How ε is split over columns, for example --weight cost=3 --weight age=1.",
+)  # fmt: skip
 _source: Decorator = click.argument("source", type=click.Path(dir_okay=False), metavar="SOURCE")
 
 
@@ -64,11 +68,20 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 @click.option("--epsilon", metavar="NUMBER", help="The ε of the release.")
 @click.option("--error", metavar="NUMBER", help="The error bar that every statistic should have, instead of --epsilon.")
 @click.option("--rows", default=1000, show_default=True, help="Rows of a group to assume, for the error of means.")
+@_weights
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
 @_confidence
 @format_option
 def plan(
-    source: str, sql: str, epsilon: str | None, error: str | None, rows: int, show_sql: bool, confidence: str, form: str
+    source: str,
+    sql: str,
+    epsilon: str | None,
+    error: str | None,
+    rows: int,
+    weights: Sequence[str],
+    show_sql: bool,
+    confidence: str,
+    form: str,
 ) -> None:
     """Tell the error and the cost of a question before asking it.  No data is read; it costs nothing.
 
@@ -78,7 +91,8 @@ def plan(
     """
     from .source import Source
 
-    made = Source.open(source).plan(sql, epsilon=epsilon, error=error, confidence=confidence, rows=rows)
+    opened, split = Source.open(source), _split(weights)
+    made = opened.plan(sql, epsilon=epsilon, error=error, weights=split, confidence=confidence, rows=rows)
     if form == "json":
         print_json(**made.to_dict())
         return
@@ -93,6 +107,7 @@ def plan(
 @_source
 @click.argument("sql")
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend on this release.")
+@_weights
 @click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
 @click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
@@ -103,6 +118,7 @@ def release(
     source: str,
     sql: str,
     epsilon: str,
+    weights: Sequence[str],
     analyst: str | None,
     simultaneous: bool,
     nonnegative: bool,
@@ -123,11 +139,24 @@ def release(
         raise click.UsageError("with --format parquet give --output FILE")
     if output is not None:
         _check_writable(output)
-    opened = Source.open(source)
+    opened, split = Source.open(source), _split(weights)
     with _progress() as progress:
-        made = opened.release(sql, epsilon=epsilon, analyst=analyst, confidence=confidence, progress=progress)
+        made = opened.release(
+            sql, epsilon=epsilon, weights=split, analyst=analyst, confidence=confidence, progress=progress
+        )
     made = made.at(simultaneous=simultaneous)
     _write(made.nonnegative() if nonnegative else made, form, output)
+
+
+def _split(weights: Sequence[str]) -> dict[str, str]:
+    """Return the weights as a mapping."""
+    split = {}
+    for given in weights:
+        column, equals, weight = given.rpartition("=")
+        if not equals or not column:
+            raise click.UsageError("write a weight as COLUMN=NUMBER, for example cost=3")
+        split[column] = weight
+    return split
 
 
 def _check_writable(output: Path) -> None:

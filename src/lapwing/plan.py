@@ -171,7 +171,7 @@ class Plan:
         group = f"{self.rows:,} rows" + (" in a group" if self.query.by else "")
         if statistic.kind == "std":
             return f"{group}, a deviation of a quarter of the range"
-        return group if measurement.whole else f"{group}; or less"
+        return group if measurement.whole else f"{group} (less if values lie between the bounds)"
 
     def margin(self, statistic: Statistic, confidence: Fraction, cells: int = 1) -> float:
         """Return the half-width of the error bar, at a confidence for ``cells`` independent groups at once."""

@@ -124,6 +124,7 @@ class Source:
         where: str | None = None,
         epsilon: Number | None = None,
         error: Number | None = None,
+        weights: Mapping[str, Number] | None = None,
         confidence: Number = NINETY_FIVE,
         rows: int = 1000,
     ) -> Plan:
@@ -135,12 +136,13 @@ class Source:
             where: a condition such as "age >= 65".
             epsilon: the ε of the release.
             error: the error bar that every statistic should have; the plan then has the ε that this needs.
+            weights: how ε is split over columns, for example {"cost": 3, "age": 1}; equally if not given.
             confidence: that of the error bars.
             rows: the number of rows of a group to assume for the error of means and the like.
         """
         return make_plan(
             self.schema,
-            self._query(statistics, by, where),
+            self._query(statistics, by, where, weights),
             epsilon=epsilon,
             error=error,
             confidence=confidence,
@@ -153,6 +155,7 @@ class Source:
         by: str | Sequence[str] = (),
         where: str | None = None,
         epsilon: Number,
+        weights: Mapping[str, Number] | None = None,
         analyst: str | None = None,
         confidence: Number = NINETY_FIVE,
         progress: Progress | None = None,
@@ -165,12 +168,14 @@ class Source:
             by: the key columns to group by; every key they declare will be in the answer.
             where: a condition such as "age >= 65".
             epsilon: the privacy to spend on this release.
+            weights: how ε is split over columns, as for ``plan``.
             analyst: whose cap in the ledger it counts against.
             confidence: that of the error bars; it does not change what is charged.
             progress: a function that is told the share that is done, 0 to 1, while the engine runs.
             entropy: leave it alone, except in tests.
         """
-        plan = make_plan(self.schema, self._query(statistics, by, where), epsilon=epsilon, confidence=confidence)
+        query = self._query(statistics, by, where, weights)
+        plan = make_plan(self.schema, query, epsilon=epsilon, confidence=confidence)
         ledger = self.ledger if plan.parts else None
         made = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
         return made.at(confidence)
@@ -179,12 +184,20 @@ class Source:
         """Release what a SELECT asks: the same as ``release``."""
         return self.release(text, epsilon=epsilon, analyst=analyst, **options)
 
-    def _query(self, statistics: Sequence[Statistic | str], by: str | Sequence[str], where: str | None) -> Query:
+    def _query(
+        self,
+        statistics: Sequence[Statistic | str],
+        by: str | Sequence[str],
+        where: str | None,
+        weights: Mapping[str, Number] | None,
+    ) -> Query:
         if len(statistics) == 1 and isinstance(statistics[0], str):
             if by or where is not None:
                 raise InvalidParameter("both", "SQL and by or where", "one of the two: put them into the SQL")
-            return sql.parse(statistics[0], self.schema)
-        return sql.make_query(statistics, by, where, self.schema)  # type: ignore[arg-type]
+            query = sql.parse(statistics[0], self.schema)
+        else:
+            query = sql.make_query(statistics, by, where, self.schema)  # type: ignore[arg-type]
+        return query if not weights else sql.weighted(query, weights, self.schema)
 
 
 def _refuse_unknown(told: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:

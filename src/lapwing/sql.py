@@ -20,6 +20,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from . import exact, query
 from .errors import InvalidParameter, UnsupportedQuery
+from .exact import Number
 from .query import All, Compare, Condition, Missing, OneOf, Query, Some, Statistic, Value, joined, named, negated
 from .schema import Column, Schema, bin_edges, is_unicode
 
@@ -141,6 +142,16 @@ def make_query(
     checked = [_checked(each, schema) for each in asked]
     condition = parse_condition(where, schema) if isinstance(where, str) else where
     return Query(schema.name, named(checked, by), by, condition, tuple(sorted(edges.items())))
+
+
+def weighted(query: Query, weights: Mapping[str, Number], schema: Schema) -> Query:
+    """Return the query with the weights by which ε is split over its columns."""
+    by_column = {schema.column(name)[0]: exact.positive(weight, "weight") for name, weight in weights.items()}
+    idle = [name for name in by_column if name not in {statistic.column for statistic in query.statistics}]
+    if idle:
+        raise InvalidParameter(idle[0], "weights", "for columns that the statistics are about")
+    changed = (replace(each, weight=by_column.get(each.column or "", each.weight)) for each in query.statistics)
+    return replace(query, statistics=tuple(changed))
 
 
 def _checked(statistic: Statistic, schema: Schema) -> Statistic:

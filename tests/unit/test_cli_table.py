@@ -56,6 +56,17 @@ def test_release_in_every_format(visits, tmp_path):
     assert view["view"] == "nonnegative"
 
 
+def test_weights_split_epsilon(visits):
+    asked = ["plan", visits, "SELECT AVG(cost), AVG(age) FROM visits", "--epsilon", "1"]
+    told = json.loads(run(*asked, "--weight", "cost=3", "--weight", "age=1", "--format", "json").stdout)
+    assert {each["of"]: each["epsilon"] for each in told["measurements"]} == {"age": "0.25", "cost": "0.75"}
+    for bad in ("cost", "cost=x", "=3", "ward=3", "nothing=1", "cost=0"):
+        run(*asked, "--weight", bad, status=2)
+    run("release", *asked[1:], "--weight", "cost=3")
+    told = json.loads(run("explain", visits, "2", "--format", "json").stdout)
+    assert [each["epsilon"] for each in told["plan"]["measurements"]] == ["0.25", "0.75"]
+
+
 def test_a_refusal_has_status_2_and_costs_nothing(visits, tmp_path):
     for words in (
         ["release", visits, "SELECT * FROM visits", "--epsilon", "1"],
