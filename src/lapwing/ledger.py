@@ -230,6 +230,13 @@ class Ledger:
             )
         return _entry(row)
 
+    def find(self, question: Any, epsilon: Number, delta: Number = 0) -> Entry | None:
+        """Return the entry of a question that was charged before, with its answer; None if it was not."""
+        asked = question_key(_nano(epsilon), _atto(delta), _json(question, "question"))
+        with self._transaction() as connection:
+            found = store.rows(connection, store.BY_KEY, key=asked)
+            return self._found(connection, self._sound(found[0])) if found else None
+
     def record(self, entry: Entry, answer: Any) -> Any:
         """Record the answer of a charge and return it; if another was recorded first, return that one."""
         if not isinstance(entry, Entry):

@@ -90,12 +90,15 @@ def make_release(
     entropy: Entropy = SYSTEM,
 ) -> Release:
     """Charge, aggregate, add noise, record and return the answer; a repeated question gets its recorded answer."""
-    _check_columns(plan, table)
-    if not plan.parts:  # claim P5: only the public number of rows is asked; it needs neither noise nor ε
+    if ledger is None:  # claim P5: only the public number of rows is asked; it needs neither noise nor ε
+        _check_columns(plan, table)
         rows = Tally(plan, table.tally(plan.schema, plan.lowered, progress)).rows
         return Release(plan, None, False, {"cells": [], "rows": rows}, None, None)
-    assert ledger is not None
-    entry = ledger.charge(question(plan), plan.epsilon, analyst=analyst)
+    asked = question(plan)
+    entry = ledger.find(asked, plan.epsilon)
+    if entry is None or not entry.answered:
+        _check_columns(plan, table)
+        entry = ledger.charge(asked, plan.epsilon, analyst=analyst)
     answer = entry.answer
     if not entry.answered:
         tally = Tally(plan, table.tally(plan.schema, plan.lowered, progress))
@@ -114,30 +117,29 @@ def _check_shape(plan: Plan, answer: Mapping[str, Any], ledger: Ledger) -> None:
 def question(plan: Plan) -> dict[str, Any]:
     """Return what the ledger knows the question by: everything public that the noisy integers depend on."""
     schema = plan.schema
-    names = sorted({*plan.lowered.columns})
+    names = sorted(plan.lowered.columns)
     asked: dict[str, Any] = {
         "source": schema.name,
         "query": plan.query.text,
         "neighbors": schema.neighbors,
         "columns": {name: schema.columns[name].describe() for name in names},
+        "split": plan.split,
     }
     if schema.version is not None:
         asked["version"] = schema.version
     if schema.person is not None:
         asked |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
-    if len({part.epsilon for part in plan.parts}) > 1:
-        asked["split"] = plan.split
     return asked
 
 
 def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
     """Return the release of an entry of the ledger from its record, or None if it has no answer yet."""
     entry = next((each for each in ledger.entries(answers=True) if each.number == number), None)
-    if entry is None or entry.kind != "charge" or not isinstance(entry.question, dict) or "query" not in entry.question:
+    if entry is None or entry.kind != "charge" or not isinstance(entry.question, dict) or "split" not in entry.question:
         raise InvalidParameter(number, "entry", f'the number of a release in ledger "{ledger.where}"')
     asked = entry.question
     query = sql.parse(asked["query"], schema, recorded=True)
-    plan = make_plan(schema, query, epsilon=entry.epsilon, split=asked.get("split"))
+    plan = make_plan(schema, query, epsilon=entry.epsilon, split=asked["split"])
     if question(plan) != asked:
         raise InvalidSource(
             schema.name,

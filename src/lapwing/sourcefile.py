@@ -57,8 +57,8 @@ def _quoted(text: str) -> str:
 def _column(name: str, kind: str) -> str:
     """Return the lines of one column, to be uncommented and filled in."""
     key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-    head = f"# [columns.{key}]                # {kind.lower() if kind != 'VARCHAR' else 'text'}"
-    base = kind.split("(")[0]
+    base = kind.split("(")[0]  # in brackets there may be values: those of an ENUM
+    head = f"# [columns.{key}]                # {'text' if base in ('VARCHAR', 'ENUM') else base.lower()}"
     if base in _NUMBERS:
         body = "# low = ?\n# high = ?\n# integer = true"
     elif base in _REALS:

@@ -120,6 +120,21 @@ def test_T27_the_order_of_the_statistics_does_not_mix_up_their_answers(tmp_path)
     assert 1000 <= first.rows[0]["mean_p"]["value"] <= 1001
 
 
+def test_T27_a_table_in_which_rows_may_be_left_out_is_another_question(tmp_path):
+    people().to_csv(tmp_path / "t.csv", index=False)
+    for table in (people(), str(tmp_path / "t.csv")):
+        source = make(tmp_path, table=table, neighbors="change_one")
+        assert not source.release(lw.sum("x"), epsilon=1).repeated
+
+
+def test_T27_a_recorded_answer_needs_no_table(tmp_path):
+    people().to_csv(tmp_path / "t.csv", index=False)
+    source = make(tmp_path, table=str(tmp_path / "t.csv"))
+    first = source.release(lw.count(), epsilon=1)
+    (tmp_path / "t.csv").unlink()
+    assert source.release(lw.count(), epsilon=1).rows == first.rows
+
+
 def test_T27_the_declaration_of_the_person_column_is_part_of_the_question(tmp_path):
     for high in (40, 4000):
         columns = {"p": lw.number(0, high)}

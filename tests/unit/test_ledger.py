@@ -43,6 +43,18 @@ def test_the_answer_comes_back_as_it_was_recorded(where):
     assert (again.number, again.answer, again.repeated) == (2, answer, True)
 
 
+def test_a_question_is_found_without_being_charged(where):
+    ledger = Ledger.open(where, epsilon=2)
+    assert ledger.find("a", 1) is None
+    entry = ledger.charge("a", 1)
+    assert ledger.find("a", 1).number == entry.number
+    assert not ledger.find("a", 1).answered
+    ledger.record(entry, 5)
+    assert ledger.find("a", 1).answer == 5
+    assert ledger.find("a", 2) is None
+    assert ledger.spent == 1
+
+
 def test_questions_are_the_same_when_their_json_is(where):
     ledger = Ledger.open(where, epsilon=2)
     same = [{9: "a", 10: "b"}, {"10": "b", "9": "a"}, {10: "b", 9: "a"}]
