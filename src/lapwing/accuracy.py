@@ -279,7 +279,9 @@ def ratio_interval(
             down = inside if sign == 1 else ~inside
             low, high = np.where(down, low, middle), np.where(down, middle, high)
         ends.append(np.where(sure, low if sign == 1 else high, 0.0 if sign == 1 else 1.0))
-    return value, np.minimum(ends[0], value), np.maximum(ends[1], value)
+    with np.errstate(all="ignore"):  # noise that leads out of [0, 1] must not make the bar look narrow
+        half = np.where(sure, np.interp(value, grid, reach) / total, 1.0)
+    return value, np.minimum(ends[0], np.maximum(value - half, 0.0)), np.maximum(ends[1], np.minimum(value + half, 1.0))
 
 
 def spread_interval(cells: Floats, scale: float, beyond: float) -> tuple[Floats, Floats, Floats]:

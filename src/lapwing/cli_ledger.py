@@ -54,7 +54,7 @@ def _open(where: str) -> Ledger:
     if where.endswith(".toml"):
         from .source import Source
 
-        return Source.open(where).ledger
+        return Source.open(where).open_ledger()
     return Ledger.open(where)
 
 

@@ -51,14 +51,12 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 
     name, written = describe(table, output.parent if output is not None else Path())
     path = output or Path(f"{name}.toml")
-    if path.exists() and not force:
-        raise InvalidParameter(str(path), "output", "a file that does not exist yet (or add --force)")
-    _check_writable(path)
+    _check_writable(path, force, [Path(table)])
     path.write_text(written, encoding="utf-8")
     if form == "json":
         print_json(source=str(path))
     else:
-        click.echo(f"Wrote {path}.  Fill in the lines marked with ?, then:")
+        click.echo(f"Wrote {path}.  Take the # from the lines you need, fill in every ?, then:")
         click.echo(f'  lapwing plan {path} "SELECT COUNT(*) FROM {name}" --epsilon 0.1')
 
 
@@ -91,6 +89,8 @@ def plan(
     """
     from .source import Source
 
+    if epsilon is None and error is None:
+        raise click.UsageError("give --epsilon, or --error to be told the ε it needs")
     opened, split = Source.open(source), _split(weights)
     made = opened.plan(sql, epsilon=epsilon, error=error, weights=split, confidence=confidence, rows=rows)
     if form == "json":
@@ -111,7 +111,11 @@ def plan(
 @click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
 @click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file; needed for parquet.")
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to a new file, in the format of its ending (.csv, .json, .parquet, .html) if none is given.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
 @_confidence
 @format_options("table", "json", "csv", "parquet", "html")
 def release(
@@ -123,6 +127,7 @@ def release(
     simultaneous: bool,
     nonnegative: bool,
     output: Path | None,
+    force: bool,
     confidence: str,
     form: str,
 ) -> None:
@@ -135,11 +140,14 @@ def release(
     """
     from .source import Source
 
-    if form == "parquet" and output is None:
-        raise click.UsageError("with --format parquet give --output FILE")
-    if output is not None:
-        _check_writable(output)
     opened, split = Source.open(source), _split(weights)
+    if output is None:
+        if form == "parquet":
+            raise click.UsageError("with --format parquet give --output FILE")
+    else:
+        if click.get_current_context().get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
+            form = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html"}.get(output.suffix, form)
+        _check_writable(output, force, [Path(source), *opened.files])
     with _progress() as progress:
         made = opened.release(
             sql, epsilon=epsilon, weights=split, analyst=analyst, confidence=confidence, progress=progress
@@ -159,8 +167,12 @@ def _split(weights: Sequence[str]) -> dict[str, str]:
     return split
 
 
-def _check_writable(output: Path) -> None:
-    """Refuse, before anything is charged, a file that cannot be written."""
+def _check_writable(output: Path, force: bool, precious: Sequence[Path] = ()) -> None:
+    """Refuse, before anything is charged, a file that cannot or should not be written."""
+    if any(output.resolve() == each.resolve() for each in precious):
+        raise click.UsageError(f"{output} is the source, its table or its ledger: give another file")
+    if output.exists() and not force:
+        raise click.UsageError(f"{output} exists: give another file, or --force to write over it")
     try:
         output.open("ab").close()
     except OSError:
@@ -184,9 +196,11 @@ def _put(made: Release, form: str, output: Path | None) -> None:
             written = made.to_csv() if form == "csv" else made.to_html() if form == "html" else f"{made}\n"
         if output is None:
             click.echo(written, nl=False)
+            if form in ("csv", "html"):
+                click.echo(made.charged, err=True)
             return
         output.write_text(written, encoding="utf-8")
-    click.echo(f"Wrote {output}.", err=True)
+    click.echo(f"Wrote {output}.  {made.charged}", err=True)
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def tell(console: Console, folder: Path) -> None:
     console.print(str(plan), markup=False, soft_wrap=True)
 
     step(
-        "3. The release, beside the truth that is otherwise never shown",
+        "3. The release, beside the truth (otherwise never shown)",
         f'lapwing release {where} "{FIRST}" --epsilon 1',
     )
     answer = visits.sql(FIRST, epsilon=1)

@@ -13,6 +13,7 @@ LapwingError
 │   ├── InvalidSource      the description of a table does not hold together
 │   ├── UnknownColumn      a query names a column that the source does not declare
 │   ├── UnsupportedQuery   a query that is not on the list of what can be released
+│   ├── MissingLibrary     a way to show a release needs a library that is not installed
 │   ├── NoSensitivity      the catalogue has no entry: refuse, never guess
 │   └── NoLedger           there is no ledger yet, and no total to make one with
 ├── BudgetExceeded         refused by the ledger; nothing read, nothing charged
@@ -202,6 +203,16 @@ class UnsupportedQuery(RequestError):
     def __str__(self) -> str:
         what, advice = self.args
         return f"The query has {what}, which cannot be released. No row was read and nothing was charged. {advice}"
+
+
+class MissingLibrary(RequestError):
+    """MissingLibrary(name)."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(Shown(name))
+
+    def __str__(self) -> str:
+        return f"{self.args[0]} is needed for this and is not installed. Install it: pip install {self.args[0]}"
 
 
 class BudgetExceeded(LapwingError):

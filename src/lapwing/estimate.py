@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .accuracy import ratio_interval, spread_interval, tail_quantile
 from .laplace import DiscreteLaplace
 from .measure import Measurement
-from .plan import Plan, linear_margin, root
+from .plan import Plan, linear_margin, root, whole_margin
 from .query import Statistic
 
 Noisy = Sequence[Sequence[Sequence[int]]]
@@ -79,7 +79,8 @@ def _rounded(ends: list[Any], measurement: Measurement, statistic: Statistic, pl
     if measurement.column is None or (plan.schema.columns[measurement.column].kind == "integer" and grid.step == 1):
         return ends
     half = float(grid.step) / 2
-    return [value, low - half, high + half]
+    lowest, highest = float(grid.step * grid.low), float(grid.step * grid.high)
+    return [value, np.maximum(low - half, lowest), np.minimum(high + half, highest)]
 
 
 def _linear(
@@ -103,10 +104,12 @@ def _linear(
     low, high = total - margin, total + margin
     if not integer:
         return Estimate(total, low, high)
+    shown, half = np.rint(total), whole_margin(margin, plan.schema)
     if plan.schema.person is None:  # the truth is whole: the bar ends at the last whole numbers inside it
         low, high = np.ceil(low), np.floor(high)
-    whole = (np.clip(each, -_MOST, _MOST) for each in (np.rint(total), np.floor(low), np.ceil(high)))
-    return Estimate(*(each.astype(np.int64) for each in whole))
+    else:
+        low, high = shown - half, shown + half
+    return Estimate(*(np.clip(each, -_MOST, _MOST).astype(np.int64) for each in (shown, low, high)))
 
 
 def _offset(plan: Plan, statistic: Statistic, n: int | None) -> Fraction:

@@ -181,7 +181,7 @@ class Plan:
             margin = linear_margin(self.terms(statistic), confidence, cells)
             if not _is_counted(statistic, self.schema):
                 return margin
-            return float(math.ceil(margin) if self.schema.person is not None else math.floor(margin))
+            return whole_margin(margin, self.schema)
         (i,) = self.answering(statistic)
         part = self.parts[i]
         measurement, scale = part.measurement, self.scale(part)
@@ -287,6 +287,15 @@ def linear_margin(terms: Sequence[tuple[int, Sequence[Fraction], Fraction]], con
         return float(weight * DiscreteLaplace(scale).simultaneous_margin(cells, confidence))
     scales = [weight * scale for weight, scale in weighted]
     return sum_margin(scales, root(confidence, cells)) + float(sum(weight for weight, _ in weighted))
+
+
+def whole_margin(margin: float, schema: Schema) -> float:
+    """Return the half-width of a bar around a number that is shown as a whole one.
+
+    Without people the truth is whole too.  With people it need not be, and showing the nearest whole number moves the
+    value by up to a half.
+    """
+    return float(math.floor(margin) if schema.person is None else math.ceil(margin + 0.5))
 
 
 def _is_counted(statistic: Statistic, schema: Schema) -> bool:

@@ -275,7 +275,7 @@ def histogram(column: str, edges: Sequence[Number], *, name: str | None = None) 
 class Query:
     """Statistics of a source for every group of the keys ``by``, over the rows where ``where`` is true.
 
-    ``edges`` holds the bins of a column that are given in the query itself.
+    ``edges`` holds the bins of a column that are given in the query itself, ``titles`` other names for the keys.
     """
 
     source: str
@@ -283,6 +283,7 @@ class Query:
     by: tuple[str, ...] = ()
     where: Condition | None = None
     edges: tuple[tuple[str, tuple[Fraction, ...]], ...] = ()
+    titles: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

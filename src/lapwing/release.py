@@ -27,7 +27,7 @@ import numpy as np
 from . import exact, report, sql
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
-from .errors import InvalidParameter, InvalidSource, LedgerError
+from .errors import InvalidParameter, InvalidSource, LedgerError, MissingLibrary
 from .estimate import Estimate, Noisy, estimates
 from .exact import Number
 from .ledger import Ledger
@@ -250,14 +250,14 @@ class Release:
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of the columns that the groups are by."""
-        return self.plan.query.by
+        return self.plan.query.titles or self.plan.query.by
 
     @cached_property
     def labels(self) -> list[tuple[Key, ...]]:
         """The keys of every group, in their public order."""
-        bins = dict(self.plan.query.edges)
+        bins, columns = dict(self.plan.query.edges), self.plan.schema.columns
         each = [
-            bin_labels(bins[name]) if name in bins else self.plan.schema.columns[name].labels or ()
+            bin_labels(bins[name], columns[name]) if name in bins else columns[name].labels or ()
             for name in self.plan.query.by
         ]
         return list(product(*each))
@@ -383,25 +383,28 @@ class Release:
 
     def _facts(self) -> list[tuple[str, str]]:
         schema = self.plan.schema
-        facts = [
-            ("query", self.plan.query.text),
-            ("ε", exact.text(self.plan.epsilon)),
+        version = [("version of the data", schema.version)] if schema.version is not None else []
+        return [
+            ("question", self.plan.query.text),
+            ("ε", exact.text(self.plan.epsilon) if self.entry is not None else "0"),
             ("protects", self._protects()),
             ("neighbors", schema.neighbors),
-            ("ledger entry", f"{self.entry}{' (asked before: nothing charged)' if self.repeated else ''}"),
+            ("error bars", f"{_percent(self.confidence)}{', for all cells at once' if self.simultaneous else ''}"),
+            *version,
+            ("ledger entry", str(self.entry)),
         ]
-        return facts if self.remaining is None else [*facts, ("ε left", exact.text(self.remaining))]
 
     def _protects(self) -> str:
         schema = self.plan.schema
         if schema.person is None:
-            return "each row"
+            return "each row, taken to be one person"
         rows = "1 row" if schema.rows_per_person == 1 else f"{schema.rows_per_person} rows"
         return f"each person ({schema.person}), who counts as at most {rows}"
 
     def _note(self) -> str:
         bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
-        told = f"{bars}; values beyond the declared bounds count as the bounds."
+        clamped = any(part.measurement.column is not None for part in self.plan.parts)
+        told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
         if self.view == "nonnegative":
             told += " Negative numbers are shown as 0: do not add them up."
         return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
@@ -424,16 +427,17 @@ class Release:
         if len(self.labels) > _TEXT_ROWS:
             lines.append(f"  … {len(self.labels) - _TEXT_ROWS:,} more groups: see .rows, .to_pandas() or --format csv")
         lines.append(self._note())
-        if self.entry is None:
-            lines.append("The number of rows is public here: nothing was charged.")
-        elif self.repeated:
-            lines.append(f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {self._left()}")
-        else:
-            lines.append(f"Charged ε = {epsilon} as entry {self.entry}.  {self._left()}")
-        return "\n".join(lines)
+        return "\n".join([*lines, self.charged])
 
-    def _left(self) -> str:
-        return f"ε left: {exact.text(self.remaining or Fraction(0))}"
+    @property
+    def charged(self) -> str:
+        """What this release cost and what is left, as a sentence."""
+        if self.entry is None:
+            return "The number of rows is public here: nothing was charged."
+        left = f"ε left: {exact.text(self.remaining or Fraction(0))}"
+        if self.repeated:
+            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {left}"
+        return f"Charged ε = {exact.text(self.plan.epsilon)} as entry {self.entry}.  {left}"
 
     def __repr__(self) -> str:
         return f"Release({self.plan.schema.name!r}, entry={self.entry}, {len(self.labels):,} groups)"
@@ -465,4 +469,4 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise InvalidParameter(name, "library", f"installed, to show the release so (pip install {name})") from None
+        raise MissingLibrary(name) from None

@@ -24,7 +24,8 @@ def shown(value: object, width: float | None = None) -> str:
     if not width or not math.isfinite(width):
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     places = max(2 - math.ceil(math.log10(width)), 0)
-    return f"{value:,.{places}f}" if places < 20 else f"{value:.6g}"
+    text = f"{value:,.{places}f}" if places < 20 else f"{value:.6g}"
+    return text.removeprefix("-") if not text.strip("-0.,") else text  # -0 is 0
 
 
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Container[int]) -> str:

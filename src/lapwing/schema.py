@@ -73,21 +73,22 @@ class Column:
     def labels(self) -> tuple[Key, ...] | None:
         """The groups of this column, in their public order."""
         if self.edges is not None:
-            return bin_labels(self.edges)
+            return bin_labels(self.edges, self)
         if self.keys is None:
             return None
         return self.keys if self.other is None else (*self.keys, self.other)
 
     def describe(self) -> dict[str, Any]:
         """Return the declaration as JSON holds it; a long list of keys by its digest."""
+        told: dict[str, Any] = {"type": self.kind}
         if self.keys is not None:
             listed = [key.isoformat() if isinstance(key, date) else key for key in self.keys]
-            told: dict[str, Any] = {"type": self.kind, "keys": listed}
+            told["keys"] = listed
             if len(listed) > _MOST_LISTED:
                 digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
-                told = {"type": self.kind, "keys": f"{len(listed)} keys, SHA-256 {digest}"}
-            return told if self.other is None else {**told, "other": self.other}
-        told = {"type": self.kind}
+                told["keys"] = f"{len(listed)} keys, SHA-256 {digest}"
+        if self.other is not None:
+            told["other"] = self.other
         if self.low is not None and self.high is not None:
             told |= {"low": exact.text(self.low), "high": exact.text(self.high)}
         if self.edges is not None:
@@ -101,6 +102,7 @@ def number(
     *,
     integer: bool = False,
     edges: Sequence[NumberLike] | None = None,
+    keys: Iterable[int] | None = None,
 ) -> Column:
     """Declare a numeric column.
 
@@ -110,6 +112,7 @@ def number(
         integer: the values are whole numbers.
         edges: the borders of bins, in rising order; grouping by the column then means grouping by these bins.
             Without low and high, the first and the last edge are the bounds.
+        keys: whole numbers to group by, as for ``keys``, in place of edges.
     """
     if not isinstance(integer, bool):
         raise InvalidParameter(integer, "integer", "true or false")
@@ -123,9 +126,16 @@ def number(
             raise InvalidParameter(f"{low} to {high}", "bounds of an integer column", "two whole numbers up to 2^53")
     elif max(abs(bounds[0]), abs(bounds[1])) > 10**100 or bounds[1] - bounds[0] < Fraction(1, 10**100):
         raise InvalidParameter(f"{low} to {high}", "bounds of a column", "at most 10^100, and 10^-100 apart")
-    return Column(
-        "integer" if integer else "number", bounds[0], bounds[1], edges=borders, grid=_grid(*bounds, integer=integer)
-    )
+    listed = None if keys is None else _whole_keys(keys, borders)
+    grid = _grid(*bounds, integer=integer)
+    return Column("integer" if integer else "number", bounds[0], bounds[1], listed, edges=borders, grid=grid)
+
+
+def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tuple[Key, ...]:
+    listed = keys(values)
+    if listed.kind != "integer" or edges is not None:
+        raise InvalidParameter("others", "keys of a number", "whole numbers, without edges")
+    return listed.keys or ()
 
 
 def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
@@ -194,11 +204,22 @@ def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
     return found
 
 
-def bin_labels(edges: Sequence[Fraction]) -> tuple[str, ...]:
-    """Return the names of the bins: [a, b) each, and [a, b] for the last."""
+def bin_labels(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:
+    """Return the names of the bins: [a, b) each, and [a, b] for the last.
+
+    The first and the last hold what lies beyond the edges, and are named so if the column's bounds reach further.
+    """
     texts = [exact.text(edge) for edge in edges]
-    last = len(texts) - 2
-    return tuple(f"[{a}, {b}{']' if i == last else ')'}" for i, (a, b) in enumerate(pairwise(texts)))
+    names = [f"[{a}, {b})" for a, b in pairwise(texts)]
+    names[-1] = f"[{texts[-2]}, {texts[-1]}]"
+    below, above = column.low is not None and column.low < edges[0], column.high is not None and column.high > edges[-1]
+    if len(names) == 1 and (below or above):
+        return ("all",)
+    if below:
+        names[0] = f"< {texts[1]}"
+    if above:
+        names[-1] = f"≥ {texts[-2]}"
+    return tuple(names)
 
 
 def _grid(low: Fraction, high: Fraction, *, integer: bool) -> Grid:

@@ -15,7 +15,7 @@ from typing import Any
 from . import exact, sql
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
-from .errors import InvalidParameter, InvalidSource, RequestError, suggestion
+from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, NoLedger, RequestError, suggestion
 from .exact import Number
 from .ledger import Ledger
 from .plan import NINETY_FIVE, Plan, make_plan
@@ -106,7 +106,30 @@ class Source:
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger, made with the total ε when it is new."""
+        opened = self.open_ledger()
+        if self.epsilon is not None and opened.total != self.epsilon:
+            asked, has = exact.text(self.epsilon), exact.text(opened.total)
+            raise InvalidSource(
+                self.name,
+                f"says epsilon = {asked}, but its ledger has the total {has}",
+                f"Write epsilon = {has} in the source, or: `lapwing ledger {opened.where} total {asked}`.",
+            )
+        return opened
+
+    def open_ledger(self) -> Ledger:
+        """Return the ledger, whatever its total is; it is made with the total ε when it is new."""
+        try:
+            return Ledger.open(self._where)
+        except NoLedger:
+            if self.epsilon is None:
+                raise
         return Ledger.open(self._where, self.epsilon)
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the source: those of the table, and the ledger."""
+        ledger = [] if "://" in self._where else [Path(self._where)]
+        return [*self._table.files, *ledger]
 
     def query(
         self,
@@ -217,17 +240,18 @@ def _declared(name: str, told: Any, path: str) -> Column:
         raise InvalidSource(path, f'has a column "{name}" that is no table', f"Write [columns.{name}].")
     _refuse_unknown(told, _COLUMN_FIELDS, path, where)
     try:
-        if "keys" in told:
+        if "keys" in told and not isinstance(told["keys"], list):
+            raise InvalidParameter(told["keys"], "keys", "a list")
+        if "keys" in told and not {"low", "high"} & set(told):
             _refuse_unknown(told, ("keys", "other"), path, f"{where}, which has keys")
-            if not isinstance(told["keys"], list):
-                raise InvalidParameter(told["keys"], "keys", "a list")
             return keys(told["keys"], other=told.get("other"))
         if {"low", "high", "edges"} & set(told):
             kind = told.pop("type", "number")
             if kind not in ("number", "integer") or "other" in told:
                 raise InvalidParameter(kind, "type", "number or integer, for a column with bounds or edges")
             integer = told.pop("integer", kind == "integer")
-            return number(told.get("low"), told.get("high"), integer=integer, edges=told.get("edges"))
+            low, high, edges = told.get("low"), told.get("high"), told.get("edges")
+            return number(low, high, integer=integer, edges=edges, keys=told.get("keys"))
         if "type" not in told:
             raise InvalidSource(
                 path, f"declares nothing{where}", "Give it low and high, keys, or a type alone for use in WHERE."
@@ -237,4 +261,5 @@ def _declared(name: str, told: Any, path: str) -> Column:
     except InvalidSource:
         raise
     except RequestError as error:
-        raise InvalidSource(path, f"is refused{where}: {error}", "Change the declaration.") from None
+        why = str(error).replace(f" {NOTHING_DRAWN}", "").rstrip(".")
+        raise InvalidSource(path, f"is refused{where}: {why}", "Change the declaration.") from None

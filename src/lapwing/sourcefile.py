@@ -18,14 +18,16 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
     name = re.sub(r"[^A-Za-z0-9_]+", "_", Path(table).name.split(".")[0]).strip("_") or "source"
     columns = Table(table, name).columns()
     place = table if Path(table).is_absolute() else os.path.relpath(table, folder)
-    parts = [_HEAD.format(name=_quoted(name), table=_quoted(place), first=_quoted(next(iter(columns))))]
+    named = {"name": _quoted(name), "table": _quoted(place), "ledger": _quoted(f"{name}.ledger")}
+    parts = [_HEAD.format(**named)]
     parts += [_column(column, kind) for column, kind in columns.items()]
     return name, "\n".join(parts)
 
 
 _HEAD = """\
 # What is public about this table.  See docs/reference/source.md.
-# Fill in every ?.  Take bounds and keys from what the columns mean (a code book, a law, a form), never from the data:
+# Take the # from the lines you need, and fill in every ?.
+# Take bounds and keys from what the columns mean (a code book, a law, a form), never from the data:
 # the largest value in the data is some person's value, and a key that occurs once is one person.
 
 name = {name}
@@ -33,12 +35,12 @@ table = {table}
 
 # Which column tells people apart?  Then no person can be seen, however many rows they have.
 # Without it every row counts as one person: right only when nobody has two.
-# person = {first}
+# person = ?
 # rows_per_person = 1             # rows of one person that count in full; who has more counts as much as that
 
 # neighbors = "add_remove"        # or "change_one", when the number of people is public
 epsilon = 1                       # the total that may ever be spent on this table
-# ledger = "visits.ledger"        # where spending is recorded: a file beside this one, or postgresql://...
+# ledger = {ledger}        # where spending is recorded: a file beside this one, or postgresql://...
 # version = "1"                   # change it when the data changes
 
 # A column that is not declared below cannot be named in a query.  Declare one of:
@@ -68,5 +70,6 @@ def _column(name: str, kind: str) -> str:
     elif base in ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
         body = '# type = "date"'
     else:
-        body = "# keys = [?]                    # or low and high, if it holds numbers"
+        body = "# keys = [?]                    # to group by it\n# low = ?                       # or, for numbers"
+        body += "\n# high = ?"
     return f"{head}\n{body}\n"

@@ -31,6 +31,7 @@ _SHAPE = (
     "Write one SELECT with COUNT(*), COUNT(x), SUM, AVG, VAR_SAMP, VAR_POP, STDDEV_SAMP or STDDEV_POP, "
     "FROM the source, WHERE, GROUP BY."
 )
+_HISTOGRAM = "Its sensitivity is the whole range ({}).  Ask for a histogram: COUNT(*) … GROUP BY BIN(x, 0, 10, 20)."
 _COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
@@ -47,11 +48,30 @@ _ADVICE: dict[type[exp.Expression], tuple[str, str]] = {
     exp.Union: ("UNION", "Ask two questions."),
     exp.Distinct: ("DISTINCT", "Name the person column in the source: people are then protected whatever their rows."),
     exp.Window: ("a window function", "Group by a key column instead."),
-    exp.Median: ("MEDIAN", "Its sensitivity is the whole range (claim S10).  Ask for a histogram."),
-    exp.PercentileCont: ("PERCENTILE_CONT", "Its sensitivity is the whole range (claim S10).  Ask for a histogram."),
-    exp.Quantile: ("QUANTILE", "Its sensitivity is the whole range (claim S10).  Ask for a histogram."),
-    exp.Min: ("MIN", "Its sensitivity is the whole range (claim S8).  Ask for a histogram."),
-    exp.Max: ("MAX", "Its sensitivity is the whole range (claim S9).  Ask for a histogram."),
+    exp.Median: (
+        "MEDIAN",
+        _HISTOGRAM.format("claim S10"),
+    ),
+    exp.PercentileCont: (
+        "PERCENTILE_CONT",
+        _HISTOGRAM.format("claim S10"),
+    ),
+    exp.WithinGroup: (
+        "a quantile",
+        _HISTOGRAM.format("claim S10"),
+    ),
+    exp.Quantile: (
+        "QUANTILE",
+        _HISTOGRAM.format("claim S10"),
+    ),
+    exp.Min: (
+        "MIN",
+        _HISTOGRAM.format("claim S8"),
+    ),
+    exp.Max: (
+        "MAX",
+        _HISTOGRAM.format("claim S9"),
+    ),
     exp.Like: ("LIKE", "List the values: x IN ('a', 'b')."),
     exp.Cast: ("a cast", "The source declares the type of every column; write literals of that type."),
     exp.TryCast: ("a cast", "The source declares the type of every column; write literals of that type."),
@@ -71,28 +91,28 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
         _refuse(select)
     _only(select, "expressions", "from_", "where", "group")
     _check_from(select.args.get("from_"), schema)
-    by, bins = _grouping(select.args.get("group"), schema)
-    statistics = []
-    for item in select.expressions:
-        name, inner = None, item
-        if isinstance(item, exp.Alias):
-            _only(item, "this", "alias")
-            name, inner = item.alias, item.this
-        if isinstance(inner, exp.Column):
-            key, _ = schema.column(_column_name(inner))
-            if key not in by:
+    items = [_aliased(item) for item in select.expressions]
+    names = {alias.casefold(): inner for alias, inner in items if alias is not None and _is_key(inner)}
+    keys = _grouping(select.args.get("group"), schema, names)
+    statistics, shown = [], {}
+    for alias, inner in items:
+        if _is_key(inner):
+            key, edges = _key(inner, schema)
+            if (key, edges) not in keys:
                 raise UnsupportedQuery(
                     f'"{key}" outside an aggregate', f'Rows never leave the source.  Add GROUP BY "{key}", or AVG(…).'
                 )
-            if name is not None:
-                raise UnsupportedQuery("an alias for a key", "Keys keep their names.")
-            continue
-        statistics.append(replace(_aggregate(inner, schema), name=name))
+            shown[key] = alias or key
+        else:
+            statistics.append(replace(_aggregate(inner, schema), name=alias))
+    if not statistics:
+        raise UnsupportedQuery("no statistic", "Ask for one or more: COUNT(*), COUNT(x), SUM(x), AVG(x), …")
     where = select.args.get("where")
     if where is not None:
         _only(where, "this")
     condition = None if where is None else _condition(where.this, schema)
-    return make_query(statistics, by, condition, schema, bins)
+    bins = {key: edges for key, edges in keys if edges is not None}
+    return make_query(statistics, [key for key, _ in keys], condition, schema, bins, shown)
 
 
 def parse_condition(text: str, schema: Schema) -> Condition:
@@ -108,8 +128,12 @@ def make_query(
     where: Condition | str | None,
     schema: Schema,
     bins: Mapping[str, tuple[Fraction, ...]] | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> Query:
-    """Return the query, checked against the schema: columns, types, names and the number of cells."""
+    """Return the query, checked against the schema: columns, types, names and the number of cells.
+
+    ``bins`` are the edges, ``titles`` the names of keys that are given in the query itself.
+    """
     if not isinstance(by, str | Sequence) or not (where is None or isinstance(where, str | Condition)):
         raise InvalidParameter("something else", "by and where", "names of columns, and a text such as 'age >= 65'")
     keys = (by,) if isinstance(by, str) else tuple(by)
@@ -141,7 +165,10 @@ def make_query(
         raise UnsupportedQuery("a key twice", "Name every key once.")
     checked = [_checked(each, schema) for each in asked]
     condition = parse_condition(where, schema) if isinstance(where, str) else where
-    return Query(schema.name, named(checked, by), by, condition, tuple(sorted(edges.items())))
+    shown = tuple((titles or {}).get(key, key) for key in by)
+    if len({title.casefold() for title in shown}) != len(shown):
+        raise UnsupportedQuery("two keys of one name", "Give every key a name of its own.")
+    return Query(schema.name, named(checked, shown), by, condition, tuple(sorted(edges.items())), shown)
 
 
 def weighted(query: Query, weights: Mapping[str, Number], schema: Schema) -> Query:
@@ -173,7 +200,7 @@ def _check_number(name: str, column: Column, what: str = "a sum over") -> None:
         raise UnsupportedQuery(
             f'{what} "{name}", which has no bounds',
             "Declare low and high for it in the source, from what the column means; without them one person "
-            "could move the answer without limit.",
+            "could move the answer without limit.  A share is AVG(CASE WHEN condition THEN 1 ELSE 0 END).",
         )
 
 
@@ -193,14 +220,14 @@ def _parsed(text: str, part: str | None = None, *, recorded: bool = False) -> ex
             problem = "a text that is no SELECT", _SHAPE
         elif any(token.comments for token in tokens):
             problem = "a comment", "Leave it out."
-        elif any(token.token_type is TokenType.SEMICOLON for token in tokens):
-            problem = "several statements (or a semicolon)", "Ask one question at a time, without a semicolon."
+        elif any(token.token_type is TokenType.SEMICOLON for token in tokens[:-1]):
+            problem = "several statements", "Ask one question at a time."
         elif any(token.token_type is TokenType.PIPE_GT for token in tokens):
             problem = "the pipe |>", _SHAPE
         elif _depth(tokens) > _DEEPEST * (1 + recorded):
             problem = "a condition nested too deeply", "Write it with fewer brackets."
         else:
-            (tree,) = sqlglot.parse(text)
+            (tree,) = sqlglot.parse(text.rstrip().removesuffix(";"))
             if isinstance(tree, exp.Expression) and part is None:
                 return tree
             if isinstance(tree, exp.Select) and {name for name, value in tree.args.items() if value} == {
@@ -267,21 +294,41 @@ def _check_from(part: exp.Expression | None, schema: Schema) -> None:
         raise UnsupportedQuery("another table than the source", advice)
 
 
-def _grouping(part: exp.Expression | None, schema: Schema) -> tuple[tuple[str, ...], dict[str, tuple[Fraction, ...]]]:
-    """Return the keys, and the edges of those that are written BIN(column, edge, edge, …)."""
+def _aliased(item: exp.Expression) -> tuple[str | None, exp.Expression]:
+    """Return the alias of an item of SELECT, if it has one, and the item."""
+    if not isinstance(item, exp.Alias):
+        return None, item
+    _only(item, "this", "alias")
+    return item.alias, item.this
+
+
+def _is_key(node: exp.Expression) -> bool:
+    """Return whether the node is a column, or BIN(column, edge, edge, …)."""
+    return isinstance(node, exp.Column) or (node.key == "anonymous" and str(node.this).upper() == "BIN")
+
+
+def _key(node: exp.Expression, schema: Schema) -> tuple[str, tuple[Fraction, ...] | None]:
+    """Return the column of a key, and its edges if it is a BIN."""
+    if isinstance(node, exp.Column) or not _is_key(node) or not node.expressions:
+        return schema.column(_column_name(node))[0], None
+    name, column = schema.column(_column_name(node.expressions[0]))
+    _check_number(name, column, "bins of")
+    return name, bin_edges([_edge(edge) for edge in node.expressions[1:]])
+
+
+def _grouping(
+    part: exp.Expression | None, schema: Schema, names: Mapping[str, exp.Expression]
+) -> list[tuple[str, tuple[Fraction, ...] | None]]:
+    """Return the keys of GROUP BY, of which some may be given by their names in SELECT."""
     if part is None:
-        return (), {}
+        return []
     _only(part, "expressions")
-    by: list[str] = []
-    bins = {}
+    found = []
     for each in part.expressions:
-        is_bin = isinstance(each, exp.Anonymous) and each.name.upper() == "BIN" and each.expressions
-        name, column = schema.column(_column_name(each.expressions[0] if is_bin else each))
-        by.append(name)
-        if is_bin:
-            _check_number(name, column, "bins of")
-            bins[name] = bin_edges([_edge(edge) for edge in each.expressions[1:]])
-    return tuple(by), bins
+        if isinstance(each, exp.Column) and _column_name(each).casefold() in names:
+            each = names[_column_name(each).casefold()]
+        found.append(_key(each, schema))
+    return found
 
 
 def _edge(node: exp.Expression) -> Fraction:
@@ -307,7 +354,8 @@ def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
     if isinstance(node, exp.Count):
         _only(node, "this", "big_int")
         every = isinstance(node.this, exp.Star) and not any(node.this.args.values())
-        return query.count() if every else _of(node, query.count)
+        one = isinstance(node.this, exp.Literal) and not node.this.is_string  # COUNT(1)
+        return query.count() if every or one else _of(node, query.count)
     if isinstance(node, exp.Avg) and isinstance(node.this, exp.Case):
         _only(node, "this")
         return Statistic("proportion", condition=_share(node.this, schema))
@@ -335,7 +383,7 @@ def _share(node: exp.Case, schema: Schema) -> Condition:
     _only(node, "ifs", "default")
     branches = node.args["ifs"]
     ends = [branch.args.get("true") for branch in branches] + [node.args.get("default")]
-    if len(branches) != 1 or [end.sql() if end is not None else "" for end in ends] != ["1", "0"]:
+    if len(branches) != 1 or [None if end is None else _numeral(end) for end in ends] != [1, 0]:
         raise UnsupportedQuery("this CASE", "A share is written AVG(CASE WHEN condition THEN 1 ELSE 0 END).")
     return _condition(branches[0].this, schema)
 

@@ -31,7 +31,7 @@ def test_plan_shows_the_error_and_reads_nothing(visits, tmp_path):
 
 def test_plan_finds_the_epsilon_for_an_error(visits):
     text = run("plan", visits, "SELECT COUNT(*) FROM visits", "--error", "9").stdout
-    assert "needs ε = 0.99" in text
+    assert "needs ε = 1.05" in text
 
 
 def test_release_in_every_format(visits, tmp_path):
@@ -89,9 +89,23 @@ def test_a_refusal_has_status_2_and_costs_nothing(visits, tmp_path):
     assert error["error"] == "UnsupportedQuery"
 
 
+def test_output_never_replaces_what_is_precious(visits, tmp_path):
+    asked = ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--output"]
+    for name in ("visits.csv", "visits.toml", "visits.ledger"):
+        assert "is the source" in run(*asked, str(tmp_path / name), "--force", status=2).stderr
+    out = tmp_path / "out.csv"
+    assert "Charged ε = 1 as entry 2" in run(*asked, str(out)).stderr
+    assert out.read_text().startswith("count,count_low,count_high\n")
+    assert "--force" in run(*asked, str(out), status=2).stderr
+    assert "at no charge" in run(*asked, str(out), "--force").stderr
+    assert (tmp_path / "visits.csv").read_text() == ROWS
+
+
 def test_a_failure_has_status_1(visits, tmp_path):
     (tmp_path / "visits.csv").unlink()
-    assert "could not be opened" in run("release", visits, ASKED, "--epsilon", "1", status=1).stderr
+    refused = run("release", visits, ASKED, "--epsilon", "1", status=1).stderr
+    assert "there is no file" in refused
+    assert "Nothing was charged" in refused
 
 
 def test_explain_tells_the_whole_way(visits, tmp_path):
@@ -132,7 +146,7 @@ def test_init_then_plan(tmp_path, monkeypatch):
     (tmp_path / "my visits.csv").write_text(ROWS)
     assert "lapwing plan" in run("init", "my visits.csv").stdout
     assert "patient" in (tmp_path / "my_visits.toml").read_text()
-    assert "does not exist yet" in run("init", "my visits.csv", status=2).stderr
+    assert "--force" in run("init", "my visits.csv", status=2).stderr
     run("init", "my visits.csv", "--force")
     assert "± 30" in run("plan", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
     assert "± 30" in run("release", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout

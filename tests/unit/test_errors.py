@@ -87,6 +87,10 @@ EXAMPLES = [
         "The query has HAVING, which cannot be released. No row was read and nothing was charged. Filter the answer.",
     ),
     (
+        errors.MissingLibrary("altair"),
+        "altair is needed for this and is not installed. Install it: pip install altair",
+    ),
+    (
         errors.EngineError("visits", "could not be opened", "Nothing was charged.", "The file is missing."),
         'The table of "visits" could not be opened. Nothing was charged. The file is missing.',
     ),

@@ -1,5 +1,6 @@
 """Sources: how they are made, in Python and from a file, and what is refused."""
 
+import re
 import tomllib
 from datetime import date
 from fractions import Fraction as F
@@ -92,11 +93,12 @@ def test_the_same_numbers_at_another_confidence_cost_nothing(visits):
 
 
 def test_a_plan_reads_no_data(tmp_path):
-    source = lw.Source(str(tmp_path / "nothing.csv"), name="t", columns={"key": lw.keys("a")}, epsilon=1)
+    place = str(tmp_path / "nothing.csv")
+    source = lw.Source(place, name="t", columns={"key": lw.keys("a")}, epsilon=1, ledger=tmp_path / "l")
     plan = source.plan(lw.count(), by="key", epsilon=1)
     assert plan.forecasts[0].margin == 3
     assert "± 3" in str(plan)
-    with pytest.raises(errors.EngineError, match="could not be opened"):
+    with pytest.raises(errors.EngineError, match="there is no file"):
         source.release(lw.count(), by="key", epsilon=1)
 
 
@@ -168,7 +170,8 @@ BAD = {
     'table = "t.csv"\n[columns.x]\nkeys = "abc"': "a list",
     'table = "t.csv"\n[columns.x]\nkeys = ["a", 1]': "one type",
     'table = "t.csv"\n[columns.x]\nkeys = ["a", "a"]': "different",
-    'table = "t.csv"\n[columns.x]\nkeys = ["a"]\nlow = 1': "unknown field",
+    'table = "t.csv"\n[columns.x]\nkeys = ["a"]\nlow = 1\nhigh = 2': "whole numbers",
+    'table = "t.csv"\n[columns.x]\nkeys = ["a"]\nedges = [1, 2]': "unknown field",
     'table = "t.csv"\n[columns.x]\ntype = "float"': "one of text",
     'table = "t.csv"\n[columns.x]\nedges = [1]': "rising order",
     'table = "t.csv"\ncolumns = 5': "no tables",
@@ -256,6 +259,46 @@ def test_too_many_cells_are_refused():
         source.plan(lw.count(), by=["a", "b"], epsilon=1)
 
 
+def test_a_number_may_have_bounds_and_keys(tmp_path):
+    frame = pd.DataFrame({"educ": [1, 2, 2, 16]})
+    columns = {"educ": lw.number(1, 16, integer=True, keys=range(1, 17))}
+    source = lw.Source(frame, name="t", columns=columns, epsilon=1000, ledger=tmp_path / "l")
+    answer = source.release(lw.count(), by="educ", epsilon=500)
+    assert [row["count"]["value"] for row in answer.rows] == [1, 2] + [0] * 13 + [1]
+    assert source.release(lw.sum("educ"), epsilon=500).rows[0]["sum_educ"]["value"] == 21
+
+
+def test_bins_that_hold_what_lies_beyond_their_edges_say_so(tmp_path):
+    frame = pd.DataFrame({"age": [3, 25, 45, 90]})
+    columns = {"age": lw.number(0, 110)}
+    source = lw.Source(frame, name="t", columns=columns, epsilon=1000, ledger=tmp_path / "l")
+    answer = source.sql("SELECT BIN(age, 20, 40, 60) AS years, COUNT(*) FROM t GROUP BY years", epsilon=500)
+    assert [(row["years"], row["count"]["value"]) for row in answer.rows] == [("< 40", 2), ("≥ 40", 2)]
+    whole = source.release(lw.histogram("age", [0, 50, 110]), epsilon=500)
+    assert [row["age"] for row in whole.rows] == ["[0, 50)", "[50, 110]"]
+
+
+def test_the_total_of_the_ledger_can_be_changed_in_either_order(tmp_path):
+    def source(epsilon):
+        return lw.Source(pd.DataFrame({"a": [1]}), name="t", columns={}, epsilon=epsilon, ledger=tmp_path / "l")
+
+    assert source(1).ledger.total == 1
+    with pytest.raises(errors.InvalidSource, match="Write epsilon = 1"):
+        source(2).release(lw.count(), epsilon=1)
+    source(2).open_ledger().set_total(2)
+    assert source(2).release(lw.count(), epsilon=1).entry == 3
+
+
+def test_a_bar_does_not_look_narrow_because_noise_leads_out_of_the_bounds(tmp_path):
+    """Groups of five people: noise often makes the mean less than 0."""
+    frame = pd.DataFrame({"key": list(range(500)) * 5, "x": [1.0] * 2500})
+    columns = {"key": lw.keys(range(500)), "x": lw.number(0, 200_000)}
+    source = lw.Source(frame, name="t", columns=columns, epsilon=9, ledger=tmp_path / "l")
+    mean = source.release(lw.mean("x"), by="key", epsilon=1).estimates["mean_x"]
+    assert (mean.high - mean.low).min() > 10_000
+    assert mean.low.min() >= 0
+
+
 def test_keys_of_every_type(tmp_path):
     frame = pd.DataFrame({"t": ["x", "y"], "i": [1, 2], "b": [True, False], "d": [date(2024, 1, 1), date(2024, 1, 2)]})
     columns = {"t": lw.keys("x", "y"), "i": lw.keys(1, 2), "b": lw.keys(True, False),
@@ -284,9 +327,12 @@ def test_init_writes_a_file_that_works_once_it_is_filled_in(tmp_path, monkeypatc
     name, text = describe("visits.parquet", Path())
     assert name == "visits"
     assert set(tomllib.loads(text)) == {"name", "table", "epsilon"}
-    text = text.replace("low = ?", "low = 0").replace("high = ?", "high = 9").replace("[?]", '["x"]')
-    fields = ("[columns", "low", "high", "keys", "type", "integer", "person", "rows_per")
-    starts = tuple(f"# {field}" for field in fields)
+    text = text.replace("# person = ?", 'person = "patient"').replace("# rows_per", "rows_per")
+    text = (
+        re.sub(r"# low = \?  .*\n# high = \?\n", "", text).replace("low = ?", "low = 0").replace("high = ?", "high = 9")
+    )
+    text = text.replace("[?]", '["x"]')
+    starts = tuple(f"# {field}" for field in ("[columns", "low", "high", "keys", "type", "integer"))
     filled = "\n".join(line.removeprefix("# ") if line.startswith(starts) else line for line in text.splitlines())
     (tmp_path / "visits.toml").write_text(filled)
     source = lw.Source.open("visits.toml")

@@ -43,6 +43,11 @@ ACCEPTED = {
     'SELECT COUNT("odd ""name""") FROM "t"': 'SELECT COUNT("odd ""name""") FROM "t"',
     "SELECT COUNT(*) FROM t WHERE x <> y AND key NOT IN ('b', 'a')":
         'SELECT COUNT(*) FROM "t" WHERE "x" <> "y" AND NOT ("key" IN (\'a\', \'b\'))',
+    "SELECT COUNT(1) FROM t;": 'SELECT COUNT(*) FROM "t"',
+    "SELECT BIN(x, 0, 5, 10) AS part, key AS who, AVG(y) FROM t GROUP BY part, who":
+        'SELECT AVG("y") FROM "t" GROUP BY BIN("x", 0, 5, 10), "key"',
+    "SELECT AVG(CASE WHEN yes THEN 1.0 ELSE 0.0 END) FROM t":
+        'SELECT AVG(CASE WHEN "yes" = TRUE THEN 1 ELSE 0 END) FROM "t"',
     "SELECT COUNT(*) FROM t WHERE x >= -1.50": 'SELECT COUNT(*) FROM "t" WHERE "x" >= -1.5',
 }  # fmt: skip
 
@@ -72,7 +77,7 @@ SELECT COUNT(*) FROM t TABLESAMPLE (10 PERCENT)
 SELECT COUNT(*) FROM t WHERE x IN (SELECT x FROM t)
 SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t)
 SELECT COUNT(*) FROM t; DROP TABLE t
-SELECT COUNT(*) FROM t;
+SELECT COUNT(*) FROM t;;
 SELECT COUNT(*) FROM t -- comment
 SELECT COUNT(*) /* comment */ FROM t
 SELECT /*+ hint */ COUNT(*) FROM t
@@ -120,7 +125,12 @@ SELECT COUNT(*) FROM t GROUP BY key || 'a'
 SELECT COUNT(*) FROM t GROUP BY BIN(x, 3, 1)
 SELECT COUNT(*) FROM t GROUP BY BIN(key, 1, 2)
 SELECT COUNT(*) FROM t GROUP BY BIN(x, y, 2)
-SELECT key AS k, COUNT(*) FROM t GROUP BY key
+SELECT key AS k, COUNT(*) FROM t GROUP BY code
+SELECT key AS n, COUNT(*) AS n FROM t GROUP BY key
+SELECT key AS a, code AS A, COUNT(*) FROM t GROUP BY key, code
+SELECT BIN(x, 0, 5), COUNT(*) FROM t GROUP BY BIN(x, 0, 6)
+SELECT key FROM t GROUP BY key
+SELECT AVG(yes) FROM t
 SELECT MEDIAN(x) FROM t
 SELECT MIN(x), MAX(x) FROM t
 SELECT QUANTILE_CONT(x, 0.5) FROM t
@@ -209,6 +219,11 @@ def test_a_refusal_says_what_and_what_to_do(text, message):
     with pytest.raises(errors.RequestError) as caught:
         parse(text, SCHEMA)
     assert message in str(caught.value)
+
+
+def test_keys_may_have_other_names():
+    query = parse("SELECT BIN(x, 0, 5, 10) AS part, key AS who, COUNT(*) FROM t GROUP BY part, who", SCHEMA)
+    assert (query.by, query.titles) == (("x", "key"), ("part", "who"))
 
 
 def test_what_means_the_same_has_the_same_text():

@@ -81,6 +81,16 @@ class Table:
         """Whether the rows are lines of text, of which some may be left out."""
         return self.path is not None and _uncompressed(self.path).endswith((".csv", ".tsv"))
 
+    @property
+    def files(self) -> list[Path]:
+        """The files of the table, as far as they exist."""
+        if self.path is None:
+            return []
+        try:
+            return [Path(file) for file in _files(self.path)]
+        except _Problem:
+            return []
+
     def columns(self, person: str | None = None) -> dict[str, str]:
         """Return the names and types of the columns, from the files' headers or the frame's own description.
 
@@ -185,8 +195,8 @@ def _is_parquet(path: str) -> bool:
 def _files(path: str) -> list[str]:
     """Return the file of this name, or those that the glob names, in their order."""
     files = [path] if Path(path).exists() or not has_magic(path) else sorted(glob(path, recursive=True))  # noqa: PTH207
-    if not files:
-        raise _Problem("has no file of that name")
+    if not files or not Path(files[0]).exists():
+        raise _Problem(f'could not be opened: there is no file "{path}"')
     return files
 
 
