@@ -122,7 +122,7 @@ def index(measurement, row):
         return 0
     value = row.get(measurement.column)
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return measurement.fill
+        return measurement.grid.steps // 2 if measurement.form.startswith("whole") else None
     if measurement.form == "count":
         return 0
     grid = measurement.grid

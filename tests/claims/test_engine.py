@@ -160,6 +160,53 @@ def test_E2_people_whose_names_a_copy_could_confuse(tmp_path):
         engine.Table(str(tmp_path / "*.parquet"), "t").columns("person")
 
 
+def test_E2_objects_that_look_alike_are_different_people():
+    import pandas as pd
+
+    schema = make_schema("t", {"x": lw.number(0, 1)}, "p", 1, "add_remove", None)
+    plan = plan_of(schema, (lw.count(),))
+    people = [1, "1", b"x", "b'x'", "\ud800", "?", 1.0, "int 1"]
+    frame = pd.DataFrame({"p": pd.Series(people, dtype=object), "x": [1.0] * 8})
+    assert engine_tally(schema, plan, frame) == {0: [(8 * 2**16,)]}
+
+
+def test_E2_files_in_which_the_person_column_differs_by_case_are_refused(tmp_path):
+    for i, (name, kind) in enumerate((("P", "BIGINT"), ("p", "DOUBLE"))):
+        duckdb.sql(f"SELECT 5::{kind} AS {name}, 1.0 AS x").write_parquet(str(tmp_path / f"{i}.parquet"))
+    with pytest.raises(errors.EngineError, match="different types"):
+        engine.Table(str(tmp_path / "*.parquet"), "t").columns("p")
+
+
+def test_E3_a_cell_with_line_breaks_in_a_large_csv_is_one_cell(tmp_path):
+    """It lies where a parallel reader would begin anew, and looks like rows of its own."""
+    line = "1,100,zzzzzzzzzzzz\n"
+    cell = '"' + line * 8 + '"\n'
+    head, rows = "a,x,note\n", 700_000
+    schema = make_schema("t", {"x": lw.number(0, 100)}, None, None, "add_remove", None)
+    plan = plan_of(schema, (lw.count(),))
+    for at in (7_999_900, 8_000_000, 8_388_500):
+        before = at // len(line)
+        place = tmp_path / "t.csv"
+        place.write_text(head + line * before + "7,10," + cell + line * (rows - before))
+        assert engine_tally(schema, plan, str(place)) == {0: [(rows + 1,)]}
+
+
+def test_a_relation_is_copied_only_as_far_as_it_is_needed():
+    schema = make_schema("t", {"x": lw.number(0, 1), "i": "text"}, None, None, "add_remove", None)
+    relation = duckdb.connect().sql("SELECT 1.0 AS x, INTERVAL '-1' DAY AS i")
+    assert engine_tally(schema, plan_of(schema, (lw.count(),)), relation) == {0: [(1,)]}
+    assert engine_tally(schema, plan_of(schema, (lw.count("i"),)), relation) == {0: [(1,)]}
+
+
+def test_the_engine_is_set_up_as_the_claims_need_it(tmp_path):
+    connection = engine._connect(str(tmp_path))
+    setting = "SELECT current_setting('disabled_optimizers'), current_setting('TimeZone')"
+    assert connection.execute(setting).fetchone() == ("statistics_propagation", "UTC")
+    sql = plan_of(schema_of(True, 1, "add_remove"), (lw.mean("x"),)).sql
+    assert "isfinite(" in sql
+    assert "MATERIALIZED" in sql
+
+
 def test_a_relation_may_be_used_by_many_threads():
     import threading
 

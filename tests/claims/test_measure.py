@@ -203,6 +203,27 @@ def test_P5_a_where_a_group_or_a_person_column_makes_n_private_again():
     assert measurements(people, make_query([lw.count()], (), None, people))
 
 
+def test_P5_a_missing_value_counts_as_the_middle():
+    schema = make_schema("t", {"x": number(0, 10, integer=True)}, None, None, "change_one", None)
+    plan = plan_of(schema, (lw.sum("x"),))
+    assert engine_tally(schema, plan, make([{"x": None}, {"x": 10.0}], "arrow", None)) == {0: [(15,)]}
+
+
+@pytest.mark.parametrize("person", [False, True])
+def test_P1_several_cells_under_change_one_count_twice(person):
+    schema = schema_of(person, 3, "change_one")
+    for statistics in ((lw.mean("x"),), (lw.variance("x"),), (lw.count("x"), lw.count())):
+        plan = plan_of(schema, statistics, where="x <> 100")
+        (part,) = plan.parts
+        assert plan.sensitivity(part) == 2 * schema.mass * part.measurement.mass
+
+
+def test_P1_a_total_is_bounded_by_the_end_further_from_zero():
+    for low, high in ((-9, 2), (-2, 9)):
+        schema = make_schema("t", {"x": number(low, high, integer=True)}, None, None, "add_remove", None)
+        assert plan_of(schema, (lw.sum("x"),), where="x <> 100").forecasts[0].sensitivity == 9
+
+
 def test_P5_a_share_beside_the_public_count():
     schema = make_schema("t", {"x": number(0, 1)}, None, None, "change_one", None)
     plan = plan_of(schema, (lw.count(), lw.proportion("x > 0")))

@@ -79,6 +79,38 @@ def test_R2_T20_every_cell_has_noise_of_its_own_and_of_the_right_law(tmp_path):
     assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 0.05
 
 
+def test_R2_P5_the_noise_of_a_whole_variance_follows_from_the_true_number_of_rows(tmp_path):
+    n = 5000
+    frame = pd.DataFrame({"x": np.arange(n) % 11})
+    source = make(tmp_path, table=frame, columns={"x": lw.number(0, 10, integer=True)}, neighbors="change_one")
+    answer = source.release(lw.variance("x"), epsilon=1, entropy=EntropyForTests(3))
+    noise = int(lw.discrete_laplace(F(100 * (n - 1)), 1, entropy=EntropyForTests(3))[0])
+    sums = int(frame.x.sum()), int((frame.x**2).sum())
+    assert answer.answer == {"rows": n, "cells": [[[n * sums[1] - sums[0] ** 2 + noise]]], "private": False}
+
+
+def test_R2_T12_the_number_of_rows_is_recorded_only_where_it_is_public(tmp_path):
+    for options, asked in (
+        ({}, {}),
+        ({"neighbors": "change_one"}, {"where": "x > 1"}),
+        ({"neighbors": "change_one"}, {"by": "key"}),
+        ({"neighbors": "change_one", "person": "p", "rows_per_person": 1}, {}),
+    ):
+        answer = make(tmp_path, **options).release(lw.count(), lw.mean("x"), epsilon="0.5", **asked)
+        assert set(answer.answer) == {"cells"}
+
+
+def test_R2_T20_noise_beyond_what_arrays_hold_is_noise_too(tmp_path):
+    columns = {"x": lw.number(0, 1), "key": lw.keys("a", "b", "c")}
+    source = make(tmp_path, columns=columns, person="p", rows_per_person=100)
+    answer = source.release(lw.variance("x"), by="key", epsilon="0.01")
+    scale = answer.plan.scale(answer.plan.parts[0])
+    assert scale > 2**50
+    values = [value for cell in answer.answer["cells"][0] for value in cell]
+    assert len(set(values)) == 9
+    assert max(map(abs, values)) > scale / 100
+
+
 def test_T20_a_million_empty_cells(tmp_path):
     keys = lw.keys([f"k{i}" for i in range(1_000_000)])
     source = make(tmp_path, columns={"key": keys}, table=pd.DataFrame({"key": ["zz"]}))
@@ -127,6 +159,13 @@ def test_T27_a_table_in_which_rows_may_be_left_out_is_another_question(tmp_path)
         assert not source.release(lw.sum("x"), epsilon=1).repeated
 
 
+def test_T27_another_split_is_another_question(source):
+    for weight in (1, 2, 3):
+        columns = {**COLUMNS, "p": lw.number(0, 99)}
+        other = lw.Source(people(), name="t", columns=columns, epsilon=5, ledger=source.ledger.where)
+        assert not other.release(lw.mean("x", weight=weight), lw.mean("p"), epsilon=1).repeated
+
+
 def test_T27_a_recorded_answer_needs_no_table(tmp_path):
     people().to_csv(tmp_path / "t.csv", index=False)
     source = make(tmp_path, table=str(tmp_path / "t.csv"))
@@ -171,6 +210,13 @@ def test_T27_other_bounds_versions_or_people_are_another_question(tmp_path):
         {"person": "p", "rows_per_person": 1},
         {"person": "p", "rows_per_person": 2},
         {"neighbors": "change_one"},
+        {"person": "x", "rows_per_person": 1},
+        {"columns": {**COLUMNS, "key": lw.keys("a", "b", "c", other="d")}},
+        {"columns": {**COLUMNS, "key": lw.keys("a", "b", "d")}},
+        {"columns": {**COLUMNS, "key": lw.keys(f"a{i}" for i in range(101))}},
+        {"columns": {**COLUMNS, "key": lw.keys([*(f"a{i}" for i in range(100)), "b"])}},
+        {"columns": {**COLUMNS, "x": lw.number(0, 10, integer=True, edges=[0, 5, 10])}},
+        {"columns": {**COLUMNS, "x": lw.number(0, 10, integer=True, edges=[0, 6, 10])}},
     ):
         source = make(tmp_path, epsilon=10, **options)
         assert not source.release(lw.mean("x"), by="key", epsilon="0.5").repeated

@@ -47,9 +47,11 @@ SET enable_progress_bar = true; SET enable_progress_bar_print = false
 """Statistics of a Parquet file leave NaN out: an optimizer that believes them would read NaN as a number."""
 
 _PERSONS = re.compile(
-    r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|VARCHAR|UUID|BLOB|BOOLEAN|FLOAT|DOUBLE|DATE|TIMESTAMP|ENUM.*|DECIMAL.*",
-    re.DOTALL,
+    r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|VARCHAR|UUID|FLOAT|DOUBLE|ENUM.*|DECIMAL.*", re.DOTALL
 )
+_COPIED = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|VARCHAR|FLOAT|DOUBLE|BOOLEAN|DATE|TIMESTAMP|DECIMAL.*")
+"""Types that people may have, and those that a copy in Parquet keeps as they are."""
+
 _COMPLETE = "What was charged stays charged; the same question again completes it at no charge."
 T = TypeVar("T")
 
@@ -120,10 +122,13 @@ class Table:
         """Refuse files in which the person column has different types: one would be converted, and lose digits."""
         if self.path is None or not _is_parquet(self.path):
             return
-        kinds = "type, converted_type, logical_type::VARCHAR, scale"
-        asked = f"SELECT DISTINCT {kinds} FROM parquet_schema({_list(_files(self.path))}) WHERE name = ?"
-        if len(connection.execute(asked, [person]).fetchall()) > 1:
+        kinds = "type, converted_type, logical_type::VARCHAR, scale, precision"
+        asked = f"SELECT DISTINCT {kinds} FROM parquet_schema({_list(_files(self.path))}) WHERE lower(name) = lower(?)"
+        found = connection.execute(asked, [person]).fetchall()
+        if len(found) > 1:
             raise _Problem("has files in which the person column has different types")
+        if any(precision is not None and precision > 38 for *_, precision in found):
+            raise _Problem("has a person column with more digits than the engine keeps")
 
     def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> list[tuple[int, ...]]:
         """Run the query; return its rows of integers."""
@@ -149,7 +154,7 @@ class Table:
                     _copy(self._given, names or [], person, copy)
                 connection.execute(f"CREATE VIEW given AS SELECT * FROM read_parquet({_text(copy)})")
             else:
-                connection.register("given", _scannable(self._given, names))
+                connection.register("given", _scannable(self._given, names, person))
             connection.execute(f"CREATE VIEW source AS SELECT * {_without_nan(connection, person)} FROM given")
             yield connection
 
@@ -201,7 +206,11 @@ def _files(path: str) -> list[str]:
 
 
 def _scan(path: str) -> str:
-    """Return the SQL that reads the files."""
+    """Return the SQL that reads the files.
+
+    A CSV file is read by one thread, from its beginning: whoever begins in the middle must guess whether it is inside
+    quotes, and one cell with line breaks in it could make thousands of rows come or go.
+    """
     files = _files(path)
     if _is_parquet(path):
         return f"read_parquet({_list(files)}, union_by_name=true, hive_partitioning=false)"
@@ -212,7 +221,7 @@ def _scan(path: str) -> str:
     names = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in heads[0])
     return (
         f"read_csv({_list(files)}, auto_detect=false, header=true, delim={_text(separator)}, quote='\"', escape='\"', "
-        f"columns={{{names}}}, ignore_errors=true, strict_mode=false, hive_partitioning=false)"
+        f"columns={{{names}}}, ignore_errors=true, strict_mode=false, hive_partitioning=false, parallel=false)"
     )
 
 
@@ -243,19 +252,18 @@ def _frame_of(given: Any) -> str | None:
 def _copy(relation: duckdb.DuckDBPyRelation, names: list[str], person: str | None, path: str) -> None:
     """Write the columns of a relation as Parquet; its own connection runs it, once.
 
-    Parquet has no type for the largest integers: a person of one of those is written as text.
+    What Parquet has no type for, the largest integers for example, is written as text.
     """
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    chosen = []
+    chosen: list[Any] = [duckdb.ConstantExpression(1).alias("one")] if not names else []
     for name in names:
         column: Any = duckdb.ColumnExpression(name)
-        if name == person and kinds[name] not in ("INTEGER", "BIGINT", "VARCHAR", "FLOAT", "DOUBLE"):
-            column = column.cast(duckdb.sqltype("VARCHAR")).alias(name)
-        chosen.append(column)
-    (relation.select(*chosen) if chosen else relation).write_parquet(path)
+        kept = _COPIED.fullmatch(kinds[name]) and not (name == person and kinds[name].startswith("DECIMAL"))
+        chosen.append(column if kept else column.cast(duckdb.sqltype("VARCHAR")).alias(name))
+    relation.select(*chosen).write_parquet(path)
 
 
-def _scannable(frame: Any, names: list[str] | None) -> Any:
+def _scannable(frame: Any, names: list[str] | None, person: str | None) -> Any:
     """Return the frame, or the columns of it that are named, in a form that DuckDB can scan more than once."""
     library = _frame_of(frame)
     if library == "polars":
@@ -266,13 +274,25 @@ def _scannable(frame: Any, names: list[str] | None) -> Any:
     chosen = frame if not names else frame.select(names) if library in ("polars", "pyarrow") else frame[names]
     if library != "pandas":
         return chosen
-    objects = [name for name, kind in chosen.dtypes.items() if str(kind) == "object"]
-    return chosen.assign(**{str(name): _texts(chosen[name]) for name in objects}) if objects else chosen
+    objects = [
+        name
+        for name, kind in chosen.dtypes.items()
+        if isinstance(name, str) and (str(kind) == "object" or getattr(kind, "storage", None) == "python")
+    ]
+    return chosen.assign(**{name: _texts(chosen[name], name == person) for name in objects}) if objects else chosen
 
 
-def _texts(values: Any) -> Any:
+def _texts(values: Any, people: bool) -> Any:
     """Return a column of Python objects as texts, by a rule that cannot fail: what has no text is missing."""
-    return np.array([_text_of(value) for value in values], dtype=object)
+    return np.array([_person_of(value) if people else _text_of(value) for value in values], dtype=object)
+
+
+def _person_of(value: object) -> str | None:
+    """Return a text that two people share only if they are equal: 1 is not "1"."""
+    text = _text_of(value)
+    if text is None or (isinstance(value, str) and text == value and not text.startswith("\1")):
+        return text
+    return f"\1{type(value).__name__} {ascii(value) if isinstance(value, str) else text}"
 
 
 def _text_of(value: object) -> str | None:
