@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .cli_output import Decorator, format_option, format_options, print_json
-from .errors import InvalidParameter, OutputError
+from .errors import InvalidParameter, LedgerError, OutputError
 from .exact import text
 
 if TYPE_CHECKING:
     from .plan import Plan
     from .release import Release
+    from .source import Source
 
 _confidence: Decorator = click.option(
     "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bars."
@@ -64,7 +65,10 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 @_source
 @click.argument("sql")
 @click.option("--epsilon", metavar="NUMBER", help="The ε of the release.")
-@click.option("--error", metavar="NUMBER", help="The error bar that every statistic should have, instead of --epsilon.")
+@click.option(
+    "--error", "errors", multiple=True, metavar="[NAME=]NUMBER",
+    help="The error bar that every statistic should have, or the one of this name, instead of --epsilon.",
+)  # fmt: skip
 @click.option("--rows", default=1000, show_default=True, help="Rows of a group to assume, for the error of means.")
 @_weights
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
@@ -74,7 +78,7 @@ def plan(
     source: str,
     sql: str,
     epsilon: str | None,
-    error: str | None,
+    errors: Sequence[str],
     rows: int,
     weights: Sequence[str],
     show_sql: bool,
@@ -89,18 +93,28 @@ def plan(
     """
     from .source import Source
 
-    if epsilon is None and error is None:
+    if (epsilon is None) == (not errors):
         raise click.UsageError("give --epsilon, or --error to be told the ε it needs")
-    opened, split = Source.open(source), _split(weights)
+    opened, split = Source.open(source), _pairs(weights)
+    error = errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None
     made = opened.plan(sql, epsilon=epsilon, error=error, weights=split, confidence=confidence, rows=rows)
     if form == "json":
         print_json(**made.to_dict())
         return
     click.echo(str(made))
-    if error is not None:
-        click.echo(f"An error bar of ± {error} needs ε = {text(made.epsilon)}.")
+    if errors:
+        click.echo(f"These error bars need ε = {text(made.epsilon)}.")
+    click.echo(_left(opened))
     if show_sql:
         click.echo(f"\n{made.sql}")
+
+
+def _left(source: Source) -> str:
+    try:
+        left = source.left()
+    except LedgerError:
+        return "The ledger is out of reach."
+    return "There is no ledger yet: the first release makes it." if left is None else f"ε left: {text(left)}"
 
 
 @click.command()
@@ -140,7 +154,7 @@ def release(
     """
     from .source import Source
 
-    opened, split = Source.open(source), _split(weights)
+    opened, split = Source.open(source), _pairs(weights)
     if output is None:
         if form == "parquet":
             raise click.UsageError("with --format parquet give --output FILE")
@@ -156,15 +170,15 @@ def release(
     _write(made.nonnegative() if nonnegative else made, form, output)
 
 
-def _split(weights: Sequence[str]) -> dict[str, str]:
-    """Return the weights as a mapping."""
-    split = {}
-    for given in weights:
-        column, equals, weight = given.rpartition("=")
-        if not equals or not column:
-            raise click.UsageError("write a weight as COLUMN=NUMBER, for example cost=3")
-        split[column] = weight
-    return split
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    """Return NAME=NUMBER, NAME=NUMBER, … as a mapping."""
+    found = {}
+    for each in given:
+        name, equals, number = each.rpartition("=")
+        if not equals or not name:
+            raise click.UsageError("write NAME=NUMBER, for example cost=3")
+        found[name] = number
+    return found
 
 
 def _check_writable(output: Path, force: bool, precious: Sequence[Path] = ()) -> None:

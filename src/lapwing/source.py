@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -125,6 +126,13 @@ class Source:
                 raise
         return Ledger.open(self._where, self.epsilon)
 
+    def left(self) -> Fraction | None:
+        """Return the ε that is left, or None if there is no ledger yet; none is made."""
+        try:
+            return Ledger.open(self._where).remaining
+        except NoLedger:
+            return None
+
     @property
     def files(self) -> list[Path]:
         """The files of the source: those of the table, and the ledger."""
@@ -146,7 +154,7 @@ class Source:
         by: str | Sequence[str] = (),
         where: str | None = None,
         epsilon: Number | None = None,
-        error: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
         weights: Mapping[str, Number] | None = None,
         confidence: Number = NINETY_FIVE,
         rows: int = 1000,
@@ -158,19 +166,16 @@ class Source:
             by: the key columns to group by.
             where: a condition such as "age >= 65".
             epsilon: the ε of the release.
-            error: the error bar that every statistic should have; the plan then has the ε that this needs.
+            error: the error bar that every statistic should have, or those of some by name, for example
+                {"count": 10, "mean_cost": 5}; the plan then has the ε that this needs.
             weights: how ε is split over columns, for example {"cost": 3, "age": 1}; equally if not given.
             confidence: that of the error bars.
             rows: the number of rows of a group to assume for the error of means and the like.
         """
-        return make_plan(
-            self.schema,
-            self._query(statistics, by, where, weights),
-            epsilon=epsilon,
-            error=error,
-            confidence=confidence,
-            rows=rows,
-        )
+        query = self._query(statistics, by, where, weights)
+        if isinstance(error, Mapping):
+            query, error = sql.aimed(query, error), None
+        return make_plan(self.schema, query, epsilon=epsilon, error=error, confidence=confidence, rows=rows)
 
     def release(
         self,

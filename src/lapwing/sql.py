@@ -181,6 +181,18 @@ def weighted(query: Query, weights: Mapping[str, Number], schema: Schema) -> Que
     return replace(query, statistics=tuple(changed))
 
 
+def aimed(query: Query, errors: Mapping[str, Number]) -> Query:
+    """Return the query with the errors that its statistics, by their names, should have."""
+    by_name = {name.casefold(): exact.positive(error, "error") for name, error in errors.items()}
+    names = {str(statistic.name).casefold() for statistic in query.statistics}
+    idle = [name for name in errors if name.casefold() not in names]
+    if idle:
+        known = ", ".join(str(statistic.name) for statistic in query.statistics)
+        raise InvalidParameter(idle[0], "name of a statistic", f"one of {known}")
+    changed = (replace(each, error=by_name.get(str(each.name).casefold(), each.error)) for each in query.statistics)
+    return replace(query, statistics=tuple(changed))
+
+
 def _checked(statistic: Statistic, schema: Schema) -> Statistic:
     if statistic.kind == "proportion":
         condition = statistic.condition

@@ -31,7 +31,8 @@ def test_plan_shows_the_error_and_reads_nothing(visits, tmp_path):
 
 def test_plan_finds_the_epsilon_for_an_error(visits):
     text = run("plan", visits, "SELECT COUNT(*) FROM visits", "--error", "9").stdout
-    assert "needs ε = 1.05" in text
+    assert "need ε = 1.05" in text
+    assert "There is no ledger yet" in text
 
 
 def test_release_in_every_format(visits, tmp_path):
@@ -54,6 +55,20 @@ def test_release_in_every_format(visits, tmp_path):
     assert wide["rows"][0]["n"]["high"] > told["rows"][0]["n"]["high"]
     view = json.loads(run("release", visits, ASKED, "--epsilon", "1", "--format", "json", "--nonnegative").stdout)
     assert view["view"] == "nonnegative"
+
+
+def test_plan_finds_the_epsilon_for_errors_of_single_statistics(visits):
+    asked = ["plan", visits, "SELECT AVG(cost), AVG(age) AS years FROM visits", "--rows", "2000"]
+    told = json.loads(run(*asked, "--error", "mean_cost=20", "--error", "years=1", "--format", "json").stdout)
+    assert [column["margin"] for column in told["columns"]] == pytest.approx([20, 1], rel=0.01)
+    for bad in ("nothing=1", "years=0", "=3", "x"):
+        run(*asked, "--error", bad, status=2)
+    run(*asked, "--error", "1", "--error", "2", status=2)
+
+
+def test_plan_tells_what_is_left(visits):
+    run("release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "0.5")
+    assert "ε left: 1.5" in run("plan", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1").stdout
 
 
 def test_weights_split_epsilon(visits):
