@@ -489,6 +489,26 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path, monkeypatch):
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+def test_an_end_from_outside_ends_the_query_and_removes_what_was_spilled(tmp_path):
+    """In a process of its own, which is asked to end while the engine runs."""
+    code = """
+import os, signal, sys, tempfile, threading
+import duckdb
+from lapwing import cli, errors
+from lapwing.engine import duckdb as engine
+tempfile.tempdir = sys.argv[1]
+cli._prepare()
+table = engine.Table(duckdb.connect().sql("SELECT 1 AS x"), "t")
+threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
+with table._connected(["x"]) as connection:
+    print(len(os.listdir(sys.argv[1])), flush=True)
+    engine._run(connection, "SELECT COUNT(*) FROM range(100000000000) WHERE range % 7 = 3", None)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + 15, "1\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_table_larger_than_the_memory_it_may_use_is_spilled(tmp_path, monkeypatch):
     """In a process of its own: its answer is as large as it should be under a small limit."""
     code = """

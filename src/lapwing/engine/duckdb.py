@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import date
 from glob import escape, glob, has_magic
@@ -329,28 +330,17 @@ def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column)
 
 def _run(connection: duckdb.DuckDBPyConnection, sql: str, progress: Progress | None) -> list[tuple[Any, ...]]:
     """Run the query in a thread, so that it can be interrupted; tell ``progress`` the share that is done, 0 to 1."""
-    found: list[Any] = []
-
-    def work() -> None:
+    with ThreadPoolExecutor(1, "lapwing-engine") as pool:
+        running = pool.submit(lambda: connection.execute(sql).fetchall())
         try:
-            found.append(connection.execute(sql).fetchall())
-        except BaseException as error:  # handed to the caller's thread
-            found.append(error)
-
-    worker = threading.Thread(target=work, name="lapwing-engine")
-    worker.start()
-    try:
-        while worker.is_alive():
-            worker.join(0.1)
-            if progress is not None:
-                progress(max(connection.query_progress(), 0.0) / 100)
-    except BaseException:
-        connection.interrupt()
-        worker.join()
-        raise
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]  # type: ignore[no-any-return]
+            while wait([running], 0.1).not_done:
+                if progress is not None:
+                    progress(max(connection.query_progress(), 0.0) / 100)
+        except BaseException:  # an interrupt from the keyboard or from outside, or a fault of ``progress``
+            connection.interrupt()
+            wait([running])
+            raise
+        return running.result()
 
 
 def _advice(error: BaseException) -> str:
