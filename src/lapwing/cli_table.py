@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import sensitivity as catalogue
 from .cli_output import Decorator, format_option, format_options, print_json
 from .errors import InvalidParameter, LedgerError, OutputError
 from .exact import text
 
 if TYPE_CHECKING:
     from .plan import Plan
+    from .query import Statistic
     from .release import Release
     from .source import Source
 
@@ -269,6 +271,21 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
         click.echo(_stages(made.plan, made))
 
 
+def _instead(plan: Plan, statistic: Statistic) -> list[str]:
+    """Say why noise is not added to the statistic itself, as textbooks do: its sensitivity is as wide as its range."""
+    parts = plan.answering(statistic)
+    if statistic.kind not in ("mean", "proportion", "variance", "std") or plan.parts[parts[0]].measurement.whole:
+        return []
+    column = None if statistic.column is None else plan.schema.columns[statistic.column]
+    entry = catalogue.entry(statistic.kind)
+    ends = {} if column is None else {"low": column.low, "high": column.high}
+    sensitivity = entry.sensitivity(**ends)  # n is private
+    return [
+        f"     (Noise on {statistic.text} itself would be for a sensitivity of {text(sensitivity)}, however many rows "
+        f"there are: claim {entry.claim}.)"
+    ]
+
+
 def _stages(plan: Plan, made: Release) -> str:
     schema = plan.schema
     person = "every row is one person"
@@ -289,5 +306,7 @@ def _stages(plan: Plan, made: Release) -> str:
             f"     {measurement.name}: cells {', '.join(measurement.names)}; one person moves them by at most "
             f"{text(plan.sensitivity(part, rows) * unit)} in all; noise scale {text(plan.scale(part, rows) * unit)}"
         )
+    for statistic in plan.query.statistics:
+        lines += _instead(plan, statistic)
     lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", str(made)]
     return "\n".join(lines)

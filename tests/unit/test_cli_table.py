@@ -126,6 +126,7 @@ def test_a_failure_has_status_1(visits, tmp_path):
 def test_explain_tells_the_whole_way(visits, tmp_path):
     run("release", visits, ASKED, "--epsilon", "1")
     text = run("explain", visits, "2").stdout
+    assert "sensitivity of 2500, however many rows there are: claim S4" in text
     for part in ("1. Source", "GROUP BY", "ε = 1, entry 2", "WITH typed AS", "noise scale 15000", "harbour"):
         assert part in text
     told = json.loads(run("explain", visits, "2", "--format", "json").stdout)
