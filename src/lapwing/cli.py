@@ -56,7 +56,7 @@ def _prepare() -> None:
     """Let a terminal without ε show something, and an end from outside remove what was spilled to disk."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         for ending in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(ending, lambda number, _: sys.exit(128 + number))

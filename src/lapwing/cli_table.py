@@ -6,6 +6,7 @@ Engine and ledger are imported only when a command runs.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -54,7 +55,7 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 
     name, written = describe(table, output.parent if output is not None else Path())
     path = output or Path(f"{name}.toml")
-    _check_writable(path, force, [Path(table)])
+    _check_writable(path, force, path.resolve() == Path(table).resolve())
     path.write_text(written, encoding="utf-8")
     if form == "json":
         print_json(source=str(path))
@@ -163,7 +164,7 @@ def release(
     else:
         if click.get_current_context().get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
             form = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html"}.get(output.suffix, form)
-        _check_writable(output, force, [Path(source), *opened.files])
+        _check_writable(output, force, output.resolve() == Path(source).resolve() or opened.holds(output))
     with _progress() as progress:
         made = opened.release(
             sql, epsilon=epsilon, weights=split, analyst=analyst, confidence=confidence, progress=progress
@@ -177,22 +178,20 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
     found = {}
     for each in given:
         name, equals, number = each.rpartition("=")
-        if not equals or not name:
-            raise click.UsageError("write NAME=NUMBER, for example cost=3")
+        if not equals or not name or name in found:
+            raise click.UsageError("write NAME=NUMBER, for example cost=3, once for every name")
         found[name] = number
     return found
 
 
-def _check_writable(output: Path, force: bool, precious: Sequence[Path] = ()) -> None:
-    """Refuse, before anything is charged, a file that cannot or should not be written."""
-    if any(output.resolve() == each.resolve() for each in precious):
-        raise click.UsageError(f"{output} is the source, its table or its ledger: give another file")
+def _check_writable(output: Path, force: bool, precious: bool) -> None:
+    """Refuse, before anything is charged, a file that cannot or should not be written; none is made."""
+    if precious:
+        raise click.UsageError(f"{output} is or would become the source, its table or its ledger: give another file")
     if output.exists() and not force:
         raise click.UsageError(f"{output} exists: give another file, or --force to write over it")
-    try:
-        output.open("ab").close()
-    except OSError:
-        raise click.UsageError(f"{output} cannot be written") from None
+    if not output.parent.is_dir() or not os.access(output if output.exists() else output.parent, os.W_OK):
+        raise click.UsageError(f"{output} cannot be written")
 
 
 def _write(made: Release, form: str, output: Path | None) -> None:

@@ -25,7 +25,8 @@ Noisy = Sequence[Sequence[Sequence[int]]]
 """For each measurement, for each of its cells, one noisy integer for each group."""
 
 
-_MOST = 2**61
+_MOST = 2**62
+"""Whole numbers are shown as such up to here, beyond as floats."""
 
 
 class Estimate(NamedTuple):
@@ -92,9 +93,10 @@ def _linear(
     offset = _offset(plan, statistic, n)
     (i, weights, scale), *more = terms
     if not more and len(weights) == 1 and weights[0].denominator == 1:
-        steps = min(DiscreteLaplace(scale).simultaneous_margin(cells, confidence) * int(weights[0]), _MOST)
-        value = _integers(noisy[i][0], int(weights[0]), int(offset))
-        return Estimate(value, value - steps, value + steps)
+        steps = DiscreteLaplace(scale).simultaneous_margin(cells, confidence) * int(weights[0])
+        value = [each * int(weights[0]) + int(offset) for each in noisy[i][0]]
+        kind = np.int64 if max(map(abs, value)) + steps < _MOST else np.float64
+        return Estimate(*(np.array([each + way * steps for each in value], dtype=kind) for way in (0, -1, 1)))
     total = np.zeros(plan.groups)
     for i, weights, _ in terms:
         for weight, cell in zip(weights, noisy[i], strict=True):
@@ -102,14 +104,14 @@ def _linear(
     total += float(offset)
     margin = linear_margin(terms, confidence, cells) * (1 + 1e-12)
     low, high = total - margin, total + margin
-    if not integer:
+    if not integer or max(np.abs(low).max(), np.abs(high).max()) >= _MOST:
         return Estimate(total, low, high)
     shown, half = np.rint(total), whole_margin(margin, plan.schema)
     if plan.schema.person is None:  # the truth is whole: the bar ends at the last whole numbers inside it
-        low, high = np.ceil(low), np.floor(high)
+        low, high = np.minimum(np.ceil(low), shown), np.maximum(np.floor(high), shown)
     else:
         low, high = shown - half, shown + half
-    return Estimate(*(np.clip(each, -_MOST, _MOST).astype(np.int64) for each in (shown, low, high)))
+    return Estimate(*(each.astype(np.int64) for each in (shown, low, high)))
 
 
 def _offset(plan: Plan, statistic: Statistic, n: int | None) -> Fraction:
@@ -151,10 +153,3 @@ def _whole(
 
 def _single(*ends: Fraction) -> Estimate:
     return Estimate(*(np.array([float(each)]) for each in ends))
-
-
-def _integers(values: Sequence[int], factor: int, offset: int) -> NDArray[np.int64]:
-    """Return factor·value + offset, cut at ±2^61, so that bars can be added; this comes after the noise."""
-    if factor != 1 or offset or max(values) > _MOST or min(values) < -_MOST:
-        values = [min(max(factor * value + offset, -_MOST), _MOST) for value in values]
-    return np.array(values, dtype=np.int64)

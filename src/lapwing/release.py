@@ -100,11 +100,11 @@ def make_release(
         _check_columns(plan, table)
         entry = ledger.charge(asked, plan.epsilon, analyst=analyst)
     answer = entry.answer
-    if not entry.answered:
+    if not entry.answered:  # new, or charged before and never answered
         tally = Tally(plan, table.tally(plan.schema, plan.lowered, progress))
         answer = ledger.record(entry, _noisy(plan, tally, entropy))
     _check_shape(plan, answer, ledger)
-    return Release(plan, entry.number, entry.repeated, answer, ledger.remaining, analyst)
+    return Release(plan, entry.number, entry.answered, answer, ledger.remaining, analyst)
 
 
 def _check_shape(plan: Plan, answer: Mapping[str, Any], ledger: Ledger) -> None:
@@ -125,6 +125,8 @@ def question(plan: Plan) -> dict[str, Any]:
         "columns": {name: schema.columns[name].describe() for name in names},
         "split": plan.split,
     }
+    if schema.neighbors == "change_one" and not schema.every_row_counts:
+        asked["every_row_counts"] = False
     if schema.version is not None:
         asked["version"] = schema.version
     if schema.person is not None:
@@ -146,7 +148,10 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
             f"has changed since entry {number} was released",
             "Use the source file of that time.",
         )
-    return Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst) if entry.answered else None
+    if not entry.answered:
+        return None
+    _check_shape(plan, entry.answer, ledger)
+    return Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst)
 
 
 def _check_columns(plan: Plan, table: Table) -> None:

@@ -75,7 +75,7 @@ def html_table(keys: Sequence[str], names: Sequence[str], rows: Sequence[HtmlRow
 
 def _span(numbers: Sequence[Bar]) -> tuple[float, float]:
     low, high = min((n[1] for n in numbers), default=0.0), max((n[2] for n in numbers), default=1.0)
-    return (float(low), float(high)) if high > low else (float(low), float(low) + 1)
+    return (float(low), float(high)) if high > low else (float(low), float(low) + max(1.0, abs(low)))
 
 
 def _bar(value: float, low: float, high: float, span: tuple[float, float]) -> str:

@@ -133,8 +133,10 @@ def number(
 
 def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tuple[Key, ...]:
     listed = keys(values)
-    if listed.kind != "integer" or edges is not None:
-        raise InvalidParameter("others", "keys of a number", "whole numbers, without edges")
+    if edges is not None:
+        raise InvalidParameter("both", "keys or edges", "one of the two")
+    if listed.kind != "integer":
+        raise InvalidParameter(listed.kind, "keys of a number", "whole numbers")
     return listed.keys or ()
 
 

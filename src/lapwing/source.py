@@ -133,11 +133,9 @@ class Source:
         except NoLedger:
             return None
 
-    @property
-    def files(self) -> list[Path]:
-        """The files of the source: those of the table, and the ledger."""
-        ledger = [] if "://" in self._where else [Path(self._where)]
-        return [*self._table.files, *ledger]
+    def holds(self, file: Path) -> bool:
+        """Return whether a file is the ledger, or is or would become a part of the table."""
+        return file.resolve() == Path(self._where).resolve() or self._table.holds(file)
 
     def query(
         self,
@@ -174,6 +172,8 @@ class Source:
         """
         query = self._query(statistics, by, where, weights)
         if isinstance(error, Mapping):
+            if not all(isinstance(name, str) for name in error):
+                raise InvalidParameter("something else", "error", "a number, or numbers by the names of statistics")
             query, error = sql.aimed(query, error), None
         return make_plan(self.schema, query, epsilon=epsilon, error=error, confidence=confidence, rows=rows)
 

@@ -92,7 +92,11 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
     _only(select, "expressions", "from_", "where", "group")
     _check_from(select.args.get("from_"), schema)
     items = [_aliased(item) for item in select.expressions]
-    names = {alias.casefold(): inner for alias, inner in items if alias is not None and _is_key(inner)}
+    aliased = [(alias.casefold(), inner) for alias, inner in items if alias is not None and _is_key(inner)]
+    names = {alias: inner for alias, inner in aliased if inner.key != "column" or inner.name.casefold() != alias}
+    taken = [name for name in schema.columns if name.casefold() in names]
+    if taken:
+        raise UnsupportedQuery(f'another thing named "{taken[0]}", as a column is', "Give it another name.")
     keys = _grouping(select.args.get("group"), schema, names)
     statistics, shown = [], {}
     for alias, inner in items:
@@ -102,6 +106,8 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
                 raise UnsupportedQuery(
                     f'"{key}" outside an aggregate', f'Rows never leave the source.  Add GROUP BY "{key}", or AVG(…).'
                 )
+            if key in shown:
+                raise UnsupportedQuery("a key twice", "Name every key once.")
             shown[key] = alias or key
         else:
             statistics.append(replace(_aggregate(inner, schema), name=alias))
@@ -311,6 +317,8 @@ def _aliased(item: exp.Expression) -> tuple[str | None, exp.Expression]:
     if not isinstance(item, exp.Alias):
         return None, item
     _only(item, "this", "alias")
+    if not item.alias.strip() or not item.alias.isprintable():
+        raise UnsupportedQuery("a name that cannot be printed", "Give a name such as AS visits.")
     return item.alias, item.this
 
 
@@ -500,7 +508,7 @@ def _numeral(node: exp.Expression) -> Fraction | None:
         value = sign * exact.rational(str(node.this))
     except ValueError:
         return None
-    return value if abs(value) < 10**300 else None
+    return value if abs(value) < 10**300 and len(query.numeral(value)) < 390 else None
 
 
 def _date(node: exp.Expression) -> date | None:

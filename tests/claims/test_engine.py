@@ -160,14 +160,20 @@ def test_E2_people_whose_names_a_copy_could_confuse(tmp_path):
         engine.Table(str(tmp_path / "*.parquet"), "t").columns("person")
 
 
-def test_E2_objects_that_look_alike_are_different_people():
+def test_E2_objects_that_look_alike_are_different_people_and_equal_ones_are_the_same():
+    import decimal
+
+    import numpy as np
     import pandas as pd
 
     schema = make_schema("t", {"x": lw.number(0, 1)}, "p", 1, "add_remove", None)
     plan = plan_of(schema, (lw.count(),))
-    people = [1, "1", b"x", "b'x'", "\ud800", "?", 1.0, "int 1"]
-    frame = pd.DataFrame({"p": pd.Series(people, dtype=object), "x": [1.0] * 8})
-    assert engine_tally(schema, plan, frame) == {0: [(8 * 2**16,)]}
+    people = [1, "1", b"x", "b'x'", "\ud800", "?", 0.1, decimal.Decimal("0.1"), "\1number 1/1", 2**80, float("inf")]
+    frame = pd.DataFrame({"p": pd.Series(people, dtype=object), "x": 1.0})
+    assert engine_tally(schema, plan, frame) == {0: [(len(people) * 2**16,)]}
+    one = [1, 1.0, True, np.int64(1), np.float32(1), decimal.Decimal("1.0"), F(1)]
+    frame = pd.DataFrame({"p": pd.Series(one, dtype=object), "x": 1.0})
+    assert engine_tally(schema, plan, frame) == {0: [(7 * (2**16 // 7),)]}
 
 
 def test_E2_files_in_which_the_person_column_differs_by_case_are_refused(tmp_path):

@@ -157,6 +157,9 @@ def test_T27_a_table_in_which_rows_may_be_left_out_is_another_question(tmp_path)
     for table in (people(), str(tmp_path / "t.csv")):
         source = make(tmp_path, table=table, neighbors="change_one")
         assert not source.release(lw.sum("x"), epsilon=1).repeated
+        made = source.release(lw.count(), lw.count("x"), epsilon=1)
+        assert not made.repeated
+        assert recall(source.schema, source.ledger, made.entry).rows == made.rows
 
 
 def test_T27_another_split_is_another_question(source):
@@ -356,7 +359,7 @@ def test_T24_a_canary_appears_nowhere_when_the_engine_fails(canary, tmp_path, mo
         assert caught.value.__context__ is None
         seen.append(everything_about(caught.value))
         before = source.ledger.spent
-        assert source.release(lw.mean("x"), epsilon=F(2 + number)).repeated  # completed, at no charge
+        assert not source.release(lw.mean("x"), epsilon=F(2 + number)).repeated  # completed, at no charge
         assert source.ledger.spent == before
     for broken in (Path(table).unlink, Path(table).mkdir, lambda: None):
         broken()

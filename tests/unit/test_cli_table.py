@@ -107,13 +107,19 @@ def test_a_refusal_has_status_2_and_costs_nothing(visits, tmp_path):
 def test_output_never_replaces_what_is_precious(visits, tmp_path):
     asked = ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--output"]
     for name in ("visits.csv", "visits.toml", "visits.ledger"):
-        assert "is the source" in run(*asked, str(tmp_path / name), "--force", status=2).stderr
+        assert "is or would become the source" in run(*asked, str(tmp_path / name), "--force", status=2).stderr
     out = tmp_path / "out.csv"
     assert "Charged ε = 1 as entry 2" in run(*asked, str(out)).stderr
     assert out.read_text().startswith("count,count_low,count_high\n")
     assert "--force" in run(*asked, str(out), status=2).stderr
     assert "at no charge" in run(*asked, str(out), "--force").stderr
     assert (tmp_path / "visits.csv").read_text() == ROWS
+    fresh = tmp_path / "fresh.csv"
+    run("release", visits, "SELECT MEDIAN(cost) FROM visits", "--epsilon", "1", "--output", str(fresh), status=2)
+    assert not fresh.exists()
+    (tmp_path / "glob.toml").write_text(TOML.replace("visits.csv", "*.csv").replace('"visits"', '"glob"'))
+    asked = ["release", str(tmp_path / "glob.toml"), "SELECT COUNT(*) FROM glob", "--epsilon", "1", "--output"]
+    assert "would become" in run(*asked, str(fresh), status=2).stderr
 
 
 def test_a_failure_has_status_1(visits, tmp_path):

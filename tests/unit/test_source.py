@@ -229,6 +229,29 @@ def test_what_would_overflow_is_refused_before_the_charge_or_cut_after_the_noise
         source.plan(lw.mean("x", weight="1e-320"), lw.mean("y"), epsilon=1)
 
 
+def test_sums_beyond_whole_numbers_are_floats_and_not_cut(tmp_path):
+    columns = {"x": lw.number(0, 2**53, integer=True)}
+    frame = pd.DataFrame({"x": [1.7e15] * 5000})
+    source = lw.Source(frame, name="t", columns=columns, epsilon=9, ledger=tmp_path / "l")
+    for statistics in ((lw.sum("x"),), (lw.sum("x"), lw.count(), lw.mean("x"))):
+        answer = source.release(*statistics, epsilon=1)
+        bar = answer.rows[0]["sum_x"]
+        assert bar["low"] < 1.01 * 8.5e18
+        assert bar["high"] > 0.99 * 8.5e18
+        assert bar["low"] <= bar["value"] <= bar["high"]
+        assert "svg" in answer.to_html()
+
+
+def test_bars_are_never_inside_out(tmp_path):
+    frame = pd.DataFrame({"key": [i % 400 for i in range(20_000)], "x": 5})
+    columns = {"key": lw.keys(range(400)), "x": lw.number(0, 10)}
+    source = lw.Source(frame, name="t", columns=columns, epsilon=90, ledger=tmp_path / "l")
+    for epsilon in (10, 15, 30):
+        for bar in source.release(lw.count(), lw.mean("x"), by="key", epsilon=epsilon).estimates.values():
+            assert (bar.low <= bar.value).all()
+            assert (bar.value <= bar.high).all()
+
+
 def test_a_missing_source_file_says_how_to_make_one(tmp_path):
     with pytest.raises(errors.InvalidSource, match="lapwing init"):
         lw.Source.open(tmp_path / "none.toml")

@@ -130,6 +130,11 @@ SELECT key AS n, COUNT(*) AS n FROM t GROUP BY key
 SELECT key AS a, code AS A, COUNT(*) FROM t GROUP BY key, code
 SELECT BIN(x, 0, 5), COUNT(*) FROM t GROUP BY BIN(x, 0, 6)
 SELECT key FROM t GROUP BY key
+SELECT key AS code, COUNT(*) FROM t GROUP BY code
+SELECT BIN(x, 0, 5, 10) AS x, COUNT(*) FROM t GROUP BY x
+SELECT key AS a, key AS b, COUNT(*) FROM t GROUP BY key
+SELECT COUNT(*) AS " " FROM t
+SELECT COUNT(*) FROM t WHERE x > 1e-500
 SELECT AVG(yes) FROM t
 SELECT MEDIAN(x) FROM t
 SELECT MIN(x), MAX(x) FROM t
@@ -222,6 +227,7 @@ def test_a_refusal_says_what_and_what_to_do(text, message):
 
 
 def test_keys_may_have_other_names():
+    assert parse("SELECT key AS Key, COUNT(*) FROM t GROUP BY key", SCHEMA).titles == ("Key",)
     query = parse("SELECT BIN(x, 0, 5, 10) AS part, key AS who, COUNT(*) FROM t GROUP BY part, who", SCHEMA)
     assert (query.by, query.titles) == (("x", "key"), ("part", "who"))
 

@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import date
+from fnmatch import fnmatch
 from glob import escape, glob, has_magic
 from importlib import import_module
+from numbers import Number
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,15 +86,12 @@ class Table:
         """Whether the rows are lines of text, of which some may be left out."""
         return self.path is not None and _uncompressed(self.path).endswith((".csv", ".tsv"))
 
-    @property
-    def files(self) -> list[Path]:
-        """The files of the table, as far as they exist."""
+    def holds(self, file: Path) -> bool:
+        """Return whether a file is, or if it is made will be, one of the table's."""
         if self.path is None:
-            return []
-        try:
-            return [Path(file) for file in _files(self.path)]
-        except _Problem:
-            return []
+            return False
+        same = file.resolve() == Path(self.path).resolve()
+        return same or (has_magic(self.path) and fnmatch(str(file.resolve()), str(Path(self.path).absolute())))
 
     def columns(self, person: str | None = None) -> dict[str, str]:
         """Return the names and types of the columns, from the files' headers or the frame's own description.
@@ -289,11 +288,25 @@ def _texts(values: Any, people: bool) -> Any:
 
 
 def _person_of(value: object) -> str | None:
-    """Return a text that two people share only if they are equal: 1 is not "1"."""
+    """Return a text that two people share if, and only if, they are equal: 1 is 1.0 but not "1"."""
     text = _text_of(value)
     if text is None or (isinstance(value, str) and text == value and not text.startswith("\1")):
         return text
+    if isinstance(value, Number):
+        return f"\1number {_value_of(value)}"
     return f"\1{type(value).__name__} {ascii(value) if isinstance(value, str) else text}"
+
+
+def _value_of(number: Any) -> str:
+    """Return one text for all numbers of one value, whatever their types."""
+    try:
+        top, bottom = number.as_integer_ratio()
+        return f"{int(top)}/{int(bottom)}"
+    except Exception:  # infinite, complex, or a type of its own
+        try:
+            return str(int(number)) + "/1" if int(number) == number else str(number)
+        except Exception:
+            return str(number)
 
 
 def _text_of(value: object) -> str | None:
@@ -346,7 +359,7 @@ def _run(connection: duckdb.DuckDBPyConnection, sql: str, progress: Progress | N
 def _advice(error: BaseException) -> str:
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
         return "It ran out of memory or of room for temporary files."
-    if isinstance(error, duckdb.IOException | FileNotFoundError):
+    if isinstance(error, duckdb.IOException | OSError | EOFError):
         return "The file is missing, unreadable or not of its kind."
     if isinstance(error, duckdb.InterruptException):
         return "It was interrupted."
