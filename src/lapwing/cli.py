@@ -50,6 +50,11 @@ class Commands(click.Group):
             else:
                 click.echo(f"lapwing: {message}", err=True)
             sys.exit(2 if usage or isinstance(error, (RequestError, BudgetExceeded)) else 1)
+        except BrokenPipeError:
+            raise  # click knows what to do
+        except OSError as error:
+            click.echo(f"lapwing: the output could not be written ({error.strerror})", err=True)
+            sys.exit(1)
 
 
 def _prepare() -> None:

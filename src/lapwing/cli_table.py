@@ -165,10 +165,14 @@ def release(
         if click.get_current_context().get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
             form = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html"}.get(output.suffix, form)
         _check_writable(output, force, output.resolve() == Path(source).resolve() or opened.holds(output))
-    with _progress() as progress:
-        made = opened.release(
-            sql, epsilon=epsilon, weights=split, analyst=analyst, confidence=confidence, progress=progress
-        )
+    try:
+        with _progress() as progress:
+            made = opened.release(
+                sql, epsilon=epsilon, weights=split, analyst=analyst, confidence=confidence, progress=progress
+            )
+    except KeyboardInterrupt:
+        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
+        raise
     made = made.at(simultaneous=simultaneous)
     _write(made.nonnegative() if nonnegative else made, form, output)
 

@@ -1,6 +1,7 @@
 """The commands about a table: init, plan, release, explain."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -127,6 +128,18 @@ def test_a_failure_has_status_1(visits, tmp_path):
     refused = run("release", visits, ASKED, "--epsilon", "1", status=1).stderr
     assert "there is no file" in refused
     assert "Nothing was charged" in refused
+
+
+def test_a_full_disk_is_told_and_not_traced(visits):
+    import subprocess
+    import sys
+
+    asked = [sys.executable, "-m", "lapwing", "plan", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "could not be written" in done.stderr
 
 
 def test_explain_tells_the_whole_way(visits, tmp_path):
