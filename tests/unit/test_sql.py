@@ -9,8 +9,9 @@ import pytest
 
 import lapwing as lw
 from lapwing import errors
+from lapwing.condition import parse_condition
 from lapwing.schema import make_schema
-from lapwing.sql import make_query, parse, parse_condition
+from lapwing.sql import make_query, parse
 
 from ..tables import arrow, engine_tally, plan_of
 
