@@ -23,7 +23,8 @@ from lapwing.engine.duckdb import Table
 from lapwing.entropy import SYSTEM
 from lapwing.estimate import Estimate, estimates
 from lapwing.measure import target_of
-from lapwing.plan import NINETY_FIVE, Part, Plan
+from lapwing.mechanism import NINETY_FIVE
+from lapwing.plan import Part, Plan
 from lapwing.query import Statistic
 from lapwing.release import Tally, _noisy
 from lapwing.schema import Column, Schema

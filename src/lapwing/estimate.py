@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .accuracy import ratio_interval, spread_interval, tail_quantile
 from .laplace import DiscreteLaplace
 from .measure import Measurement
-from .plan import Plan, linear_margin, root, whole_margin
+from .plan import Plan, is_counted, linear_margin, root, whole_margin
 from .query import Statistic
 
 Noisy = Sequence[Sequence[Sequence[int]]]
@@ -61,7 +61,7 @@ def _estimate(
     if statistic.kind in ("mean", "proportion"):
         inside = np.array(own[: len(part.measurement.positions)], dtype=float)
         found = ratio_interval(inside, [float(p) for p in part.measurement.positions], scale, beyond, slack=1.0)
-        return Estimate(*_rounded([bottom + width * each for each in found], part.measurement, statistic, plan))
+        return Estimate(*_rounded([bottom + width * each for each in found], part.measurement, plan))
     inside = np.array(own[:3], dtype=float)
     ends = [width**2 * each for each in spread_interval(inside, scale, beyond)]
     if statistic.sample:
@@ -73,7 +73,7 @@ def _estimate(
     return Estimate(*(np.sqrt(each) if statistic.kind == "std" else each for each in ends))
 
 
-def _rounded(ends: list[Any], measurement: Measurement, statistic: Statistic, plan: Plan) -> list[Any]:
+def _rounded(ends: list[Any], measurement: Measurement, plan: Plan) -> list[Any]:
     """Widen the bar of a mean by the half step by which values were put on the grid."""
     value, low, high = ends
     grid = measurement.grid
@@ -89,7 +89,6 @@ def _linear(
 ) -> Estimate:
     """Return a count or sum: a weighted sum of cells."""
     terms = plan.terms(statistic, n)
-    integer = statistic.kind == "count" or plan.schema.columns[statistic.column or ""].kind == "integer"
     offset = _offset(plan, statistic, n)
     (i, weights, scale), *more = terms
     if not more and len(weights) == 1 and weights[0].denominator == 1:
@@ -104,7 +103,7 @@ def _linear(
     total += float(offset)
     margin = linear_margin(terms, confidence, cells) * (1 + 1e-12)
     low, high = total - margin, total + margin
-    if not integer or max(np.abs(low).max(), np.abs(high).max()) >= _MOST:
+    if not is_counted(statistic, plan.schema) or max(np.abs(low).max(), np.abs(high).max()) >= _MOST:
         return Estimate(total, low, high)
     shown, half = np.rint(total), whole_margin(margin, plan.schema)
     if plan.schema.person is None:  # the truth is whole: the bar ends at the last whole numbers inside it
@@ -136,7 +135,7 @@ def _whole(
         ends = [grid.step * (grid.low + Fraction(cell + off, n)) for off in (0, -margin, margin)]
         ends = [min(max(each, grid.step * grid.low), grid.step * grid.high) for each in ends]
         found = [np.array([float(each)]) for each in ends]
-        return Estimate(*_rounded(found, measurement, statistic, plan))
+        return Estimate(*_rounded(found, measurement, plan))
     most = grid.step**2 * Fraction(grid.steps**2, 4)
     by = n * (n - 1) if statistic.sample else n * n
     if by == 0:

@@ -25,10 +25,10 @@ from .errors import InvalidParameter
 from .exact import NANO, Number
 from .laplace import DiscreteLaplace
 from .measure import CLAIMS, Linear, Measurement, answering, is_whole, measurements, target_of
+from .mechanism import NINETY_FIVE
 from .query import Query, Statistic
 from .schema import MAX_CELLS, Schema
 
-NINETY_FIVE = Fraction(19, 20)
 _LARGEST_SCALE = 2**200
 MOST_COMBINED = 4
 """How many measurements the number of rows is at most combined from."""
@@ -175,14 +175,15 @@ class Plan:
 
     def margin(self, statistic: Statistic, confidence: Fraction, cells: int = 1) -> float:
         """Return the half-width of the error bar, at a confidence for ``cells`` independent groups at once."""
-        if not self.answering(statistic):
+        parts = self.answering(statistic)
+        if not parts:
             return 0.0
         if statistic.kind in ("count", "sum"):
             margin = linear_margin(self.terms(statistic), confidence, cells)
-            if not _is_counted(statistic, self.schema):
+            if not is_counted(statistic, self.schema):
                 return margin
             return whole_margin(margin, self.schema)
-        (i,) = self.answering(statistic)
+        (i,) = parts
         part = self.parts[i]
         measurement, scale = part.measurement, self.scale(part)
         width = float(measurement.grid.step * measurement.grid.steps)
@@ -298,7 +299,7 @@ def whole_margin(margin: float, schema: Schema) -> float:
     return float(math.floor(margin) if schema.person is None else math.ceil(margin + 0.5))
 
 
-def _is_counted(statistic: Statistic, schema: Schema) -> bool:
+def is_counted(statistic: Statistic, schema: Schema) -> bool:
     """Return whether the statistic is a whole number."""
     return statistic.kind == "count" or (
         statistic.kind == "sum" and statistic.column is not None and schema.columns[statistic.column].kind == "integer"

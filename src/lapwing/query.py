@@ -6,7 +6,7 @@ question by it, so the same question in other words is the same question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -33,7 +33,7 @@ class Compare:
     other: str | None = None
 
     def __str__(self) -> str:
-        right = quoted(self.other) if self.other is not None else _literal(self.value)
+        right = quoted(self.other) if self.other is not None else literal(self.value)
         return f"{quoted(self.column)} {self.operator} {right}"
 
 
@@ -45,7 +45,7 @@ class OneOf:
     values: tuple[Value, ...]
 
     def __str__(self) -> str:
-        return f"{quoted(self.column)} IN ({', '.join(map(_literal, self.values))})"
+        return f"{quoted(self.column)} IN ({', '.join(map(literal, self.values))})"
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,12 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _literal(value: Value | None) -> str:
+def literal(value: Value | None, number: Callable[[Fraction], str] | None = None) -> str:
+    """Return a value as SQL writes it; ``number`` writes numbers, as decimals if it is not given."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, Fraction):
-        return numeral(value)
+        return (number or numeral)(value)
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
     return "'" + str(value).replace("'", "''") + "'"

@@ -14,7 +14,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -32,9 +31,10 @@ from .estimate import Estimate, Noisy, estimates
 from .exact import Number
 from .ledger import Ledger
 from .measure import Sums
+from .mechanism import NINETY_FIVE
 from .noise import discrete_laplace
-from .plan import NINETY_FIVE, Part, Plan, bar_confidence, make_plan
-from .schema import Key, Schema, bin_labels
+from .plan import Part, Plan, bar_confidence, make_plan
+from .schema import Key, Schema, bin_labels, written
 
 _ARRAY_SCALE = 2**50
 _TEXT_ROWS = 40
@@ -283,7 +283,7 @@ class Release:
         columns = [(name, [end.tolist() for end in each]) for name, each in self.estimates.items()]
         found = []
         for i, labels in enumerate(self.labels):
-            row: dict[str, Any] = {key: _plain(label) for key, label in zip(self.keys, labels, strict=True)}
+            row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
             for name, (value, low, high) in columns:
                 row[name] = {"value": value[i], "low": low[i], "high": high[i]}
             found.append(row)
@@ -344,7 +344,7 @@ class Release:
         """Write the columns of ``flat`` to a Parquet file."""
         import duckdb
 
-        arrays = {name: np.array([_plain(cell) for cell in column]) for name, column in self.flat().items()}
+        arrays = {name: np.array([written(cell) for cell in column]) for name, column in self.flat().items()}
         with duckdb.connect(":memory:") as connection:
             connection.register("released", arrays)
             connection.sql("SELECT * FROM released").write_parquet(str(path))
@@ -363,7 +363,7 @@ class Release:
         alt = _library("altair")
         name = statistic or str(self.plan.query.statistics[0].name)
         value, low, high = (end.tolist() for end in self.estimates[name])
-        groups = [", ".join(str(_plain(label)) for label in labels) or "all" for labels in self.labels]
+        groups = [", ".join(str(written(label)) for label in labels) or "all" for labels in self.labels]
         rows = [
             {"group": group, "value": v, "low": a, "high": b}
             for group, v, a, b in zip(groups, value, low, high, strict=True)
@@ -381,7 +381,7 @@ class Release:
     def _html(self, most: int | None) -> str:
         numbers = [[end.tolist() for end in each] for each in self.estimates.values()]
         rows = [
-            ([str(_plain(label)) for label in labels], [(v[i], a[i], b[i]) for v, a, b in numbers])
+            ([str(written(label)) for label in labels], [(v[i], a[i], b[i]) for v, a, b in numbers])
             for i, labels in enumerate(self.labels[:most])
         ]
         return report.html_table(self.keys, list(self.estimates), rows)
@@ -423,7 +423,7 @@ class Release:
             numbers.append([end.tolist() for end in each])
         rows = []
         for i, labels in enumerate(self.labels[:_TEXT_ROWS]):
-            row = [str(_plain(label)) for label in labels]
+            row = [str(written(label)) for label in labels]
             for value, low, high in numbers:
                 row += [report.shown(value[i], high[i] - low[i]), bar_text(value[i], low[i], high[i])]
             rows.append(row)
@@ -457,12 +457,8 @@ def bar_text(value: float, low: float, high: float) -> str:
     return f"{report.shown(low, width)} to {report.shown(high, width)}"
 
 
-def _plain(label: Key) -> str | int | bool:
-    return label.isoformat() if isinstance(label, date) else label
-
-
 def _csv(cell: Any) -> Any:
-    return str(cell).lower() if isinstance(cell, bool) else _plain(cell)
+    return str(cell).lower() if isinstance(cell, bool) else written(cell)
 
 
 def _percent(confidence: Fraction) -> str:

@@ -82,7 +82,7 @@ class Column:
         """Return the declaration as JSON holds it; a long list of keys by its digest."""
         told: dict[str, Any] = {"type": self.kind}
         if self.keys is not None:
-            listed = [key.isoformat() if isinstance(key, date) else key for key in self.keys]
+            listed = [written(key) for key in self.keys]
             told["keys"] = listed
             if len(listed) > _MOST_LISTED:
                 digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
@@ -163,6 +163,11 @@ def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
     if other is not None and (not isinstance(other, str) or not other or other in listed):
         raise InvalidParameter(other, "other", "a text that is not one of the keys")
     return Column(kind, keys=listed, other=other)
+
+
+def written(key: Key) -> str | int | bool:
+    """Return a key as JSON and files hold it: a date as ISO text."""
+    return key.isoformat() if isinstance(key, date) else key
 
 
 def _kind_of(key: object) -> Kind | None:

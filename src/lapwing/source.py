@@ -19,7 +19,8 @@ from .entropy import SYSTEM, Entropy
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, NoLedger, RequestError, suggestion
 from .exact import Number
 from .ledger import Ledger
-from .plan import NINETY_FIVE, Plan, make_plan
+from .mechanism import NINETY_FIVE
+from .plan import Plan, make_plan
 from .query import Query, Statistic
 from .release import Release, make_release
 from .schema import Column, Schema, keys, make_schema, number, plain

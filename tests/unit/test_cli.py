@@ -150,7 +150,6 @@ def test_the_demo_tells_the_story(tmp_path):
         assert "ε left: 0.2" in text
         assert "asks for ε = 1" in text
         assert "has 0.2 left of 2" in text
-    assert "2 entries" not in text
     assert "1. Source" in run("explain", str(tmp_path / "demo/visits.toml"), "2").stdout
 
 

@@ -1,5 +1,6 @@
 """The package as a newcomer meets it: its names, its import, its documents, its wheel."""
 
+import math
 import re
 import subprocess
 import sys
@@ -65,6 +66,14 @@ def test_make_targets_in_the_pages_exist():
     for page in PAGES:
         for word in re.findall(r"`make ([a-z]+)", page.read_text()):
             assert word in targets, (page, word)
+
+
+def test_the_odds_that_the_pages_tell_are_those_of_epsilon():
+    page = (ROOT / "docs/explanation/questions.md").read_text()
+    for epsilon, percent in (("0.1", ".1f"), ("1", ".0f")):
+        low = 100 / (1 + math.exp(float(epsilon)))
+        assert f"between {low:{percent}} % and {100 - low:{percent}} %" in page
+        assert f"{math.exp(float(epsilon)):.4g}"[:3] in page
 
 
 def test_every_tested_version_is_pinned_without_an_address():

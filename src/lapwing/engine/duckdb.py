@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from datetime import date
 from fnmatch import fnmatch
 from glob import escape, glob, has_magic
 from importlib import import_module
@@ -29,8 +28,8 @@ import duckdb
 import numpy as np
 
 from ..errors import EngineError, InvalidParameter, InvalidSource
-from ..query import quoted
-from ..schema import Column, Schema
+from ..query import literal, quoted
+from ..schema import Column, Schema, written
 from .lowering import Lowered, key_type
 
 Progress = Callable[[float], None]
@@ -152,7 +151,7 @@ class Table:
                 copy = str(Path(spill) / "relation.parquet")
                 with self._lock:
                     _copy(self._given, names or [], person, copy)
-                connection.execute(f"CREATE VIEW given AS SELECT * FROM read_parquet({_text(copy)})")
+                connection.execute(f"CREATE VIEW given AS SELECT * FROM read_parquet({literal(copy)})")
             else:
                 connection.register("given", _scannable(self._given, names, person))
             connection.execute(f"CREATE VIEW source AS SELECT * {_without_nan(connection, person)} FROM given")
@@ -180,13 +179,9 @@ def _connect(spill: str) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def _list(files: list[str]) -> str:
     """Return paths as a list of SQL, each taken as it is."""
-    return f"[{', '.join(_text(escape(file)) for file in files)}]"
+    return f"[{', '.join(literal(escape(file)) for file in files)}]"
 
 
 def _uncompressed(path: str) -> str:
@@ -218,9 +213,10 @@ def _scan(path: str) -> str:
     heads = [_header(file, separator) for file in files]
     if any(head != heads[0] for head in heads):
         raise _Problem("has files with different headers")
-    names = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in heads[0])
+    names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in heads[0])
     return (
-        f"read_csv({_list(files)}, auto_detect=false, header=true, delim={_text(separator)}, quote='\"', escape='\"', "
+        f"read_csv({_list(files)}, auto_detect=false, header=true, delim={literal(separator)}, "
+        "quote='\"', escape='\"', "
         f"columns={{{names}}}, ignore_errors=true, strict_mode=false, hive_partitioning=false, parallel=false)"
     )
 
@@ -300,13 +296,11 @@ def _person_of(value: object) -> str | None:
 def _value_of(number: Any) -> str:
     """Return one text for all numbers of one value, whatever their types."""
     try:
-        top, bottom = number.as_integer_ratio()
+        whole = not hasattr(number, "as_integer_ratio")  # as NumPy's integers are
+        top, bottom = (number.numerator, number.denominator) if whole else number.as_integer_ratio()
         return f"{int(top)}/{int(bottom)}"
     except Exception:  # infinite, complex, or a type of its own
-        try:
-            return str(int(number)) + "/1" if int(number) == number else str(number)
-        except Exception:
-            return str(number)
+        return str(number)
 
 
 def _text_of(value: object) -> str | None:
@@ -333,7 +327,7 @@ def _without_nan(connection: duckdb.DuckDBPyConnection, person: str | None) -> s
 
 def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column) -> None:
     """Make the table of a column's public keys."""
-    keys = [key.isoformat() if isinstance(key, date) else key for key in column.keys or ()]
+    keys = [written(key) for key in column.keys or ()]
     values = np.array(keys, dtype=float if column.kind == "integer" else object)
     connection.register("listed", {"key": values, "number": np.arange(len(keys), dtype=np.int32)})
     typed = f"CAST(key AS {key_type(column)}) AS key"

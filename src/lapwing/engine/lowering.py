@@ -22,11 +22,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
 
 from ..measure import Measurement
-from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some, Value, quoted
+from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some, literal, quoted
 from ..schema import Column, Grid, Schema
 
 _TYPES = {"text": "VARCHAR", "number": "DOUBLE", "integer": "DOUBLE", "date": "DATE", "boolean": "BOOLEAN"}
@@ -245,19 +244,9 @@ def _condition(condition: Condition) -> str:
     if isinstance(condition, Missing):
         return f"{cell} IS NULL"
     if isinstance(condition, OneOf):
-        return f"{cell} IN ({', '.join(map(_literal, condition.values))})"
-    other = _literal(condition.value) if condition.other is None else _cell(condition.other)
+        return f"{cell} IN ({', '.join(literal(value, _double) for value in condition.values)})"
+    other = literal(condition.value, _double) if condition.other is None else _cell(condition.other)
     return f"{cell} {condition.operator} {other}"
-
-
-def _literal(value: Value | None) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, Fraction):
-        return _double(value)
-    if isinstance(value, date):
-        return f"DATE '{value.isoformat()}'"
-    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _double(value: Fraction) -> str:
