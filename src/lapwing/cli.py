@@ -22,7 +22,7 @@ from . import __version__, exact
 from . import sensitivity as catalogue
 from .accuracy import Error
 from .cli_ledger import ledger
-from .cli_output import Decorator, console, format_option, print_json, print_table
+from .cli_output import Decorator, confidence_option, console, format_option, print_json, print_table
 from .cli_table import explain, init, plan, release
 from .errors import BudgetExceeded, LapwingError, RequestError
 from .exact import text
@@ -67,9 +67,6 @@ def _prepare() -> None:
             signal.signal(ending, lambda number, _: sys.exit(128 + number))
 
 
-confidence_option: Decorator = click.option(
-    "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bar."
-)
 sensitivity_option: Decorator = click.option(
     "--sensitivity", metavar="NUMBER", help="How far one person can move the answer (`lapwing sensitivity`)."
 )

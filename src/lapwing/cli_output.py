@@ -34,6 +34,9 @@ def format_options(*forms: str) -> Decorator:
 
 
 format_option = format_options("table", "json")
+confidence_option: Decorator = click.option(
+    "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bars."
+)
 
 
 def print_json(**fields: Any) -> None:

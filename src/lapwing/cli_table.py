@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import sensitivity as catalogue
-from .cli_output import Decorator, format_option, format_options, print_json
+from .cli_output import Decorator, confidence_option, format_option, format_options, print_json
 from .errors import InvalidParameter, LedgerError, OutputError
 from .exact import text
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from .release import Release
     from .source import Source
 
-_confidence: Decorator = click.option(
-    "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bars."
-)
 _weights: Decorator = click.option(
     "--weight", "weights", multiple=True, metavar="COLUMN=NUMBER",
     help="How ε is split over columns, for example --weight cost=3 --weight age=1.",
@@ -75,7 +72,7 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 @click.option("--rows", default=1000, show_default=True, help="Rows of a group to assume, for the error of means.")
 @_weights
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
-@_confidence
+@confidence_option
 @format_option
 def plan(
     source: str,
@@ -133,7 +130,7 @@ def _left(source: Source) -> str:
     help="Write to a new file, in the format of its ending (.csv, .json, .parquet, .html) if none is given.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Write over a file that exists.")
-@_confidence
+@confidence_option
 @format_options("table", "json", "csv", "parquet", "html")
 def release(
     source: str,
@@ -252,7 +249,7 @@ def _progress() -> Iterator[Any]:
 @click.command()
 @_source
 @click.argument("entry", type=int)
-@_confidence
+@confidence_option
 @format_option
 def explain(source: str, entry: int, confidence: str, form: str) -> None:
     """Show how ENTRY of the ledger was made: query, SQL, sensitivity, noise, error bars, and the answer.

@@ -138,15 +138,6 @@ class Source:
         """Return whether a file is the ledger, or is or would become a part of the table."""
         return file.resolve() == Path(self._where).resolve() or self._table.holds(file)
 
-    def query(
-        self,
-        *statistics: Statistic,
-        by: str | Sequence[str] = (),
-        where: str | None = None,
-    ) -> Query:
-        """Return the query for these statistics, checked."""
-        return sql.make_query(statistics, by, where, self.schema)
-
     def plan(
         self,
         *statistics: Statistic | str,
