@@ -121,6 +121,9 @@ def test_output_never_replaces_what_is_precious(visits, tmp_path):
     (tmp_path / "glob.toml").write_text(TOML.replace("visits.csv", "*.csv").replace('"visits"', '"glob"'))
     asked = ["release", str(tmp_path / "glob.toml"), "SELECT COUNT(*) FROM glob", "--epsilon", "1", "--output"]
     assert "would become" in run(*asked, str(fresh), status=2).stderr
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "glob.toml").write_text(TOML.replace("visits.csv", "link/*.csv").replace('"visits"', '"glob"'))
+    assert "would become" in run(*asked, str(fresh), status=2).stderr
 
 
 def test_a_failure_has_status_1(visits, tmp_path):

@@ -90,7 +90,7 @@ class Table:
         if self.path is None:
             return False
         same = file.resolve() == Path(self.path).resolve()
-        return same or (has_magic(self.path) and fnmatch(str(file.resolve()), str(Path(self.path).absolute())))
+        return same or (has_magic(self.path) and fnmatch(str(file.resolve()), str(Path(self.path).resolve())))
 
     def columns(self, person: str | None = None) -> dict[str, str]:
         """Return the names and types of the columns, from the files' headers or the frame's own description.
