@@ -38,6 +38,8 @@ TESTS = {
     "bars of variances",
     "bars of 1,000 groups at once",
     "noise of a release",
+    "bars of cumulative counts",
+    "a scale a quarter too large is rejected by the bars of cumulative counts",
 }
 
 
