@@ -59,6 +59,12 @@ def dense(tree: Tree) -> np.ndarray:
     return np.linalg.inv(cover.T @ cover)
 
 
+def average_variance(tree: Tree) -> float:
+    """Return the average variance of the cumulative counts, by the inverse of a matrix."""
+    ends = np.tri(tree.bins)
+    return float(((ends @ dense(tree)) * ends).sum(axis=1).mean())
+
+
 @pytest.mark.parametrize("tree", SMALL + LARGER, ids=str)
 def test_D1_a_row_moves_the_cells_by_its_weight_once_in_each_level(tree):
     cover = np.array(matrix(tree))
@@ -123,9 +129,9 @@ def test_D2_the_estimate_is_that_of_least_squares(tree):
     expected = np.linalg.lstsq(cover, noisy, rcond=None)[0]
     assert tree.consistent(noisy) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert tree.consistent(noisy[:, 1]) == pytest.approx(expected[:, 1], rel=1e-9, abs=1e-9)
-    ends = np.tri(tree.bins)
-    assert tree.prefix_variance == pytest.approx(np.einsum("ki,ij,kj->k", ends, dense(tree), ends).mean(), rel=1e-9)
-    assert tree.weights(ends.T) == pytest.approx(cover @ dense(tree) @ ends.T, rel=1e-9, abs=1e-9)
+    assert tree.prefix_variance == pytest.approx(average_variance(tree), rel=1e-9)
+    ends = np.tri(tree.bins).T
+    assert np.abs(tree.weights(ends) - cover @ dense(tree) @ ends).max() < 1e-9
 
 
 @given(st.sampled_from(SMALL + LARGER), st.data())
@@ -149,10 +155,9 @@ def test_D2_no_other_unbiased_estimate_has_a_smaller_variance(tree, data):
 
 @pytest.mark.parametrize("bins", [1, 2, 5, 13, 14, 21, 40])
 def test_D2_the_tree_that_is_made_has_the_smallest_average_variance(bins):
-    ends = np.tri(bins)
     all_trees = [Tree(bins, bins, 1)]
     all_trees += [Tree(bins, b, h) for b in range(2, 33) for h in range(2, 7) if b ** (h - 1) < bins]
-    average = {t: t.levels**2 * np.einsum("ki,ij,kj->k", ends, dense(t), ends).mean() for t in all_trees}
+    average = {tree: tree.levels**2 * average_variance(tree) for tree in all_trees}
     made = make_tree(bins)
     assert average[made] <= min(average.values()) * (1 + 1e-12)
     assert (made.levels > 1) == (bins >= 14)
@@ -162,7 +167,7 @@ def test_D2_large_trees_are_made_too():
     tree = make_tree(MOST)
     assert tree.levels**2 * tree.prefix_variance < 400
     counts = np.arange(MOST) % 11
-    assert tree.consistent(tree.cells(counts)) == pytest.approx(counts, abs=1e-6)
+    assert np.abs(tree.consistent(tree.cells(counts)) - counts).max() < 1e-6
 
 
 def test_D2_what_is_no_tree_is_refused():
@@ -186,22 +191,22 @@ def tail(scale: F, steps: list[int], reach: int) -> np.ndarray:
         spaced[::step] = one
         law = np.convolve(law, spaced)
     middle = len(law) // 2
-    inside = law[middle] + 2 * np.concatenate([[0.0], np.cumsum(law[middle + 1 : middle + reach])])
-    return 1 - inside
+    beyond = 2 * np.cumsum(law[:middle])[::-1]
+    return np.concatenate([beyond, np.zeros(reach)])[:reach]
 
 
 @pytest.mark.parametrize("scale", [F(1, 3), F(1), F(2), F(7, 2)], ids=str)
-@pytest.mark.parametrize("confidence", [F(1, 2), F(19, 20), F(9999, 10_000)], ids=str)
+@pytest.mark.parametrize("confidence", [F(1, 2), F(19, 20), F(9999, 10_000), 1 - F(1, 10**12)], ids=str)
 @pytest.mark.parametrize("steps", [[1], [3, 3], [3, 1, 2], [5, 5, 5, 2, 2, 1, 1, 1], [6] * 7], ids=str)
 def test_D3_the_margin_covers_by_the_exact_law_and_is_little_wider_than_need_be(scale, confidence, steps):
     (margin,) = margins(np.array(steps)[:, None] / 10, scale, confidence)
     outside = tail(scale, steps, 3000)
     needed = int(np.argmax(outside <= float(1 - confidence)))
     assert margin * 10 >= needed - 1e-9
-    if len(set(steps)) == 1:  # the smallest
+    if len(set(steps)) == 1 and (len(steps) == 1 or confidence < F(99999, 100_000)):  # the smallest
         assert margin * 10 <= needed * (1 + 1e-5)
-    else:  # smoothing cannot see the steps
-        assert margin * 10 <= 1.02 * needed + 1.5
+    else:  # smoothing cannot see the steps; Chernoff's bound of e^(-x) is 2ex·e^(-x), with x about 28 here
+        assert margin * 10 <= (1.02 if confidence < F(99999, 100_000) else 1.2) * needed + 1.5
 
 
 @pytest.mark.parametrize("tree", [Tree(4, 2, 2), Tree(3, 2, 2)], ids=str)
