@@ -133,8 +133,8 @@ def main() -> int:
                 ]
             ),
             "Variances at ε = 1 when one row more or less is protected, from the flat histogram of noisy bins (noise "
-            "of scale 1) and from the tree that `make_tree` picks (scale h for h levels, least squares; claim D2), with "
-            "the variance 2h² of real Laplace noise. *Average* and *worst* are over all cumulative counts, *one bin* "
+            "of scale 1) and from the tree that `make_tree` picks (scale h for h levels, least squares; claim D2), "
+            "with the variance 2h² of real noise. *Average* and *worst* are over all cumulative counts, *one bin* "
             "is the count of a single bin, on average: there the flat histogram is always better.",
             f"A tree of more than one level is picked from {first_win()} bins on. With integer noise, whose variance "
             "is below 2h²/ε² when the scale is small, it is better than the flat histogram from this many bins on: "

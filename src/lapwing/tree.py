@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import exact
-from .errors import InvalidParameter
+from .errors import InvalidParameter, Shown
 from .exact import Number
 from .laplace import DiscreteLaplace
 
@@ -73,9 +73,8 @@ class Tree:
     levels: int
 
     def __post_init__(self) -> None:
-        exact.whole(self.bins, "bins", MOST)
-        exact.whole(self.branching, "branching", MOST)
-        exact.whole(self.levels, "levels", 20)
+        for name, most in (("bins", MOST), ("branching", MOST), ("levels", 20)):
+            object.__setattr__(self, name, exact.whole(getattr(self, name), name, most))
         if self.levels > 1 and not 1 < self.branching ** (self.levels - 1) < self.bins:
             raise InvalidParameter(self.levels, "levels", "so few that a node of level 1 covers only some of the bins")
 
@@ -101,7 +100,8 @@ class Tree:
         """
         found = counts if isinstance(counts, np.ndarray) else np.array(counts, dtype=object)
         if found.ndim not in (1, 2) or len(found) != self.bins or not _is_whole(found):
-            raise InvalidParameter(counts, "counts", f"whole numbers for {self.bins} bins")
+            asked = Shown(f"a {type(counts).__name__}")  # never the counts, which are what noise is to protect
+            raise InvalidParameter(asked, "counts", f"whole numbers for {self.bins} bins")
         largest = max(abs(int(found.min())), abs(int(found.max()))) if found.size else 0
         return self._nodes(found.astype(np.int64 if largest * self.bins < _LARGEST else object))
 

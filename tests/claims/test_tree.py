@@ -109,6 +109,13 @@ def test_D1_what_is_not_a_count_for_each_bin_is_refused(counts):
         Tree(7, 3, 2).cells(counts)
 
 
+def test_D1_a_refusal_does_not_show_the_counts():
+    for counts in ((4711, 4712), 4711, "4711"):
+        with pytest.raises(lw.errors.InvalidParameter) as refused:
+            Tree(7, 3, 2).cells(counts)
+        assert "471" not in f"{refused.value}{refused.value.args}"
+
+
 @pytest.mark.parametrize("tree", SMALL, ids=str)
 def test_D2_the_estimate_solves_the_normal_equations_in_fractions(tree):
     cover = matrix(tree)
