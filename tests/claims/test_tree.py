@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing.tree import MOST, Tree, make_tree, margins
+from lapwing.tree import MOST, Tree, _Sum, make_tree, margins
 
 from .. import statistics as stats
 from ..roads import ONE, Thresholds
@@ -214,6 +214,22 @@ def test_D3_the_margin_covers_by_the_exact_law_and_is_little_wider_than_need_be(
         assert margin * 10 <= needed * (1 + 1e-5)
     else:  # smoothing cannot see the steps; Chernoff's bound of e^(-x) is 2ex·e^(-x), with x about 28 here
         assert margin * 10 <= (1.02 if confidence < F(99999, 100_000) else 1.2) * needed + 1.5
+
+
+@pytest.mark.parametrize("scale", [F(1, 3), F(1), F(7, 2)], ids=str)
+@pytest.mark.parametrize("deviation", [0.0, 0.3])
+def test_D3_chernoffs_bound_by_summing_the_law(scale, deviation):
+    """The margin is in units of the scale."""
+    weights, times, beyond = np.array([0.2, 0.5, 1.0]), np.array([3.0, 1.0, 2.0]), 1e-6
+    found = _Sum(weights, times, float(1 / scale)).chernoff(beyond, deviation)
+    law = lw.DiscreteLaplace(scale)
+    reach = np.arange(-int(600 * scale), int(600 * scale) + 1)
+    mass = np.array([law.pmf(int(x)) for x in reach])
+    bounds = []
+    for theta in np.arange(1, 32) / 32:
+        each = [math.log((mass * np.exp(float(theta * w / scale) * reach)).sum()) for w in weights]
+        bounds.append(2 * math.exp(times @ each + (theta * deviation) ** 2 / 2 - theta * found))
+    assert beyond * (1 - 1e-3) <= min(bounds) <= beyond
 
 
 @pytest.mark.parametrize("tree", [Tree(4, 2, 2), Tree(3, 2, 2)], ids=str)
