@@ -41,6 +41,11 @@ TESTS = {
     "bars of variances",
     "bars of 1,000 groups at once",
     "noise of a release",
+    "bars of quantiles of incomes",
+    "bars of quantiles of ages",
+    "bars of quantiles of many zeros",
+    "bars of quantiles of all equal",
+    "bars of quantiles of few",
     "bars of cumulative counts",
     "a scale a quarter too large is rejected by the bars of cumulative counts",
 }
