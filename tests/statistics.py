@@ -47,6 +47,7 @@ TESTS = {
     "bars of quantiles of all equal",
     "bars of quantiles of few",
     "bars of cumulative counts",
+    "bars of shares",
     "a scale a quarter too large is rejected by the bars of cumulative counts",
 }
 

@@ -8,7 +8,7 @@
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
     Source                       a table about people: plan, release, sql
     number, keys                 what a column may hold: bounds, or keys to group by
-    count, sum, mean, variance, std, proportion, histogram, median, quantile, min, max
+    count, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
     Ledger                       a budget that lasts, is shared, and cannot be overspent
     errors                       what can be refused, as one tree
@@ -23,7 +23,7 @@ from .accuracy import epsilon_for, size_for
 from .laplace import DiscreteLaplace, Laplace
 from .mechanism import LaplaceMechanism, laplace, randomized_response
 from .noise import discrete_laplace
-from .query import count, histogram, max, mean, median, min, proportion, quantile, std, sum, variance
+from .query import cdf, count, histogram, max, mean, median, min, proportion, quantile, std, sum, variance
 from .schema import keys, number
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ __all__ = [
     "LaplaceMechanism",
     "Ledger",
     "Source",
+    "cdf",
     "count",
     "discrete_laplace",
     "epsilon_for",

@@ -25,7 +25,7 @@ _LONGEST = 100_000
 _DEEPEST = 20
 _SHAPE = (
     "Write one SELECT with COUNT(*), COUNT(x), SUM, AVG, VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP, MEDIAN, "
-    "QUANTILE_CONT(x, 0.9), MIN or MAX, FROM the source, WHERE, GROUP BY."
+    "QUANTILE_CONT(x, 0.9), MIN, MAX or CDF, FROM the source, WHERE, GROUP BY."
 )
 _COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",

@@ -20,6 +20,7 @@ from .laplace import DiscreteLaplace
 from .measure import Measurement
 from .plan import Part, Plan, is_counted, linear_margin, root, whole_margin
 from .query import Statistic
+from .tree import margins, share_interval
 
 Noisy = Sequence[Sequence[Sequence[int]]]
 """For each measurement, for each of its cells, one noisy integer for each group."""
@@ -53,6 +54,8 @@ def _estimate(
         return _linear(plan, statistic, noisy, n, confidence, cells)
     (i,) = parts
     part, own = plan.parts[i], noisy[i]
+    if statistic.kind == "cdf":
+        return _distribution(plan, part, own, 1 - (1 - confidence) / cells)  # bins share cells
     if statistic.level is not None:
         return _quantile(plan, statistic.level, part, own, confidence, cells)
     if part.measurement.whole:
@@ -73,6 +76,21 @@ def _estimate(
         around = [np.maximum(rows + way * off, 2.0) for way in (0, 1, -1)]
         ends = [end * n / (n - 1) for end, n in zip(ends, around, strict=True)]
     return Estimate(*(np.sqrt(each) if statistic.kind == "std" else each for each in ends))
+
+
+def _distribution(plan: Plan, part: Part, noisy: Sequence[Sequence[int]], confidence: Fraction) -> Estimate:
+    """Return the shares of rows up to the end of each bin (claim D4), which rise from bin to bin."""
+    tree, scale = part.measurement.tree, plan.scale(part)
+    upto = np.cumsum(tree.consistent(np.array(noisy, dtype=float)), axis=0)
+    total = upto[-1]
+    inside = np.tri(tree.bins)
+    margin = [np.array(margins(tree.weights((inside - share).T), scale, confidence)) for share in (0.0, 0.5, 1.0)]
+    low, high = share_interval(upto, total, *(each[:, None] for each in margin))
+    value = np.where(total > 0, upto / np.where(total > 0, total, 1), 0.5).clip(0, 1)
+    value = (np.maximum.accumulate(value) + np.minimum.accumulate(value[::-1])[::-1]) / 2
+    value[-1], low[-1], high[-1] = 1.0, 1.0, 1.0
+    ends = value, np.minimum(low, value), np.maximum(high, value)
+    return Estimate(*(each.T.reshape(-1) for each in ends))
 
 
 def _quantile(

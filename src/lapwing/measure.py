@@ -12,6 +12,7 @@ on its column's grid, i = 0 … M steps above the lower bound, with M steps in a
     whole sum   Σi           (change_one, whole table)             M between neighbors
     whole variance  nΣi² - (Σi)²  (change_one, whole table)        M²(n - 1) between neighbors
     quantiles   rows between the values that ``selection`` finds   1
+    tree        rows in each node of a tree of bins (``tree``)     its levels
 
 Claim P1 (mass).  A row of weight w moves the cells of a measurement by exactly w times its mass in L1 (total: at most),
 whatever its value, key or group.  So a person whose weights add up to at most W moves them by at most W·mass under
@@ -48,18 +49,22 @@ from numpy.typing import NDArray
 
 from .query import Condition, Query, Statistic, quoted
 from .schema import Grid, Schema
+from .tree import Tree, make_tree
 
-Form = Literal["rows", "count", "total", "mean", "variance", "whole sum", "whole variance", "quantiles"]
+Form = Literal["rows", "count", "total", "mean", "variance", "whole sum", "whole variance", "quantiles", "tree"]
 
 UNIT = Grid(Fraction(1), 0, 1)
 """The grid of a condition: no, yes."""
+
+_FLAT = 50
+"""Up to this many bins there is no tree: from some 14 to 48 on it pays, depending on ε."""
 
 WITHOUT = " without intervals"
 _FINE = 2**16
 
 CLAIMS: dict[Form, str] = {
     "rows": "P1", "count": "P1", "total": "P1", "mean": "P2", "variance": "P3",
-    "whole sum": "P5", "whole variance": "P5", "quantiles": "Q1",
+    "whole sum": "P5", "whole variance": "P5", "quantiles": "Q1", "tree": "D1",
 }  # fmt: skip
 
 Linear = Literal["rows", "count", "sum"]
@@ -88,7 +93,8 @@ class Measurement:
 
     ``missing`` says that rows whose value is missing are counted in a cell of their own; ``fill`` is the index that
     a missing value counts as, where every row must count.  Quantiles have their ``levels``, in rising order, and
-    ``interval`` says whether error bars are measured too; how they are found is told in ``selection``.
+    ``interval`` says whether error bars are measured too; how they are found is told in ``selection``.  A tree has
+    ``bins``, the groups of the last key, over which its cells reach.
     """
 
     form: Form
@@ -98,6 +104,7 @@ class Measurement:
     missing: bool = False
     levels: tuple[Fraction, ...] = ()
     interval: bool = True
+    bins: int = 0
 
     @property
     def target(self) -> str:
@@ -120,7 +127,7 @@ class Measurement:
     @cached_property
     def degree(self) -> int:
         """The highest power of the index that is summed."""
-        return {"rows": 0, "count": 0, "quantiles": 0, "variance": 2, "whole variance": 2}.get(self.form, 1)
+        return {"rows": 0, "count": 0, "quantiles": 0, "tree": 0, "variance": 2, "whole variance": 2}.get(self.form, 1)
 
     @property
     def fill(self) -> int | None:
@@ -139,6 +146,8 @@ class Measurement:
         """The L1 norm of what a row of weight 1 adds to the cells."""
         if self.form == "total":
             return max(abs(self.grid.low), abs(self.grid.high))
+        if self.form == "tree":
+            return self.tree.mass
         return self.fine * int(self.grid.steps**self.degree) if self.degree else 1
 
     @property
@@ -152,9 +161,15 @@ class Measurement:
             "variance": ("low", "middle", "high"),
             "whole sum": ("total",),
             "whole variance": ("spread",),
-            "quantiles": self._points,
+            "quantiles": self._points if self.levels else (),
+            "tree": tuple(f"node {i}" for i in range(self.tree.size)) if self.bins else (),
         }[self.form]
         return (*own, "missing") if self.missing else own
+
+    @property
+    def tree(self) -> Tree:
+        """The tree over the bins."""
+        return make_tree(self.bins) if self.bins > _FLAT else Tree(self.bins, self.bins, 1)
 
     @property
     def _points(self) -> tuple[str, ...]:
@@ -266,6 +281,10 @@ def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[
             levels.setdefault(str(target), set()).add(statistic.level)
         elif target is not None:
             kinds.setdefault(target, set()).add(statistic.kind)
+    if query.statistics[0].kind == "cdf":
+        column = query.by[-1]
+        bins = len(dict(query.edges).get(column) or schema.columns[column].edges or ()) - 1
+        return (Measurement("tree", column, grid=_grid(schema, column), bins=bins),)
     quantiles = [
         Measurement("quantiles", column, grid=_grid(schema, column), levels=tuple(sorted(found)), interval=intervals)
         for column, found in sorted(levels.items())

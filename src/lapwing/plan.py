@@ -29,6 +29,7 @@ from .mechanism import NINETY_FIVE
 from .query import Query, Statistic
 from .schema import MAX_CELLS, Schema
 from .selection import MAX_GROUPS, Selection
+from .tree import margins
 
 _LARGEST_SCALE = 2**200
 MOST_COMBINED = 4
@@ -99,6 +100,10 @@ class Plan:
     def forecasts(self) -> tuple[Forecast, ...]:
         """What to expect of each statistic."""
         return tuple(self._forecast(statistic) for statistic in self.query.statistics)
+
+    def length(self, part: Part) -> int:
+        """Return how many groups each cell of a measurement has: a tree reaches over all bins of the last key."""
+        return self.groups // (part.measurement.bins or 1)
 
     def sensitivity(self, part: Part, n: int | None = None) -> int:
         """Return how far one person can move the cells of a measurement."""
@@ -194,6 +199,8 @@ class Plan:
     def _assumption(self, statistic: Statistic, measurement: Measurement) -> str:
         if statistic.kind in ("count", "sum"):
             return ""
+        if statistic.kind == "cdf":
+            return f"{self.rows:,} rows in all bins, spread evenly"
         group = f"{self.rows:,} rows" + (" in a group" if self.query.by else "")
         if statistic.kind == "std":
             return f"{group}, a deviation of a quarter of the range"
@@ -211,6 +218,8 @@ class Plan:
             return whole_margin(margin, self.schema)
         (i,) = parts
         part = self.parts[i]
+        if statistic.kind == "cdf":
+            return self.share_margin(part, confidence, cells)
         if statistic.level is not None:
             return float(math.ceil(self.selection(part).promise(statistic.level, confidence, cells)))
         measurement, scale = part.measurement, self.scale(part)
@@ -228,6 +237,15 @@ class Plan:
             return float(tail_quantile(np.abs(at - grid), beyond).max()) * relative * width
         found = -math.log(beyond) * relative * width**2
         return found / (width / 2) if statistic.kind == "std" else found
+
+    def share_margin(self, part: Part, confidence: Fraction, cells: int = 1) -> float:
+        """Return the half-width of the widest bar of a distribution function whose rows are spread evenly."""
+        bins = part.measurement.bins
+        edges = sorted({max(bins * i // 8, 1) for i in range(1, 8)})
+        shares = np.arange(bins)[:, None] < edges
+        weights = part.measurement.tree.weights(shares - np.array(edges) / bins)
+        found = margins(weights, self.scale(part), 1 - (1 - confidence) / cells)  # bins share cells
+        return max(found) / (self.schema.weight * self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON holds it."""
@@ -398,7 +416,10 @@ def make_plan(
         made = plan(Fraction(least, NANO), needs)
     if any(made.scale(part) > _LARGEST_SCALE for part in made.parts):
         raise InvalidParameter("one", "noise scale", "at most 2^200: give bounds, weights and ε of a usual size")
-    if made.groups * max(sum(len(each.names) for each in measured), 1) > MAX_CELLS:
+    if (
+        sum(made.length(part) * len(part.measurement.names) for part in made.parts) > MAX_CELLS
+        or made.groups > MAX_CELLS
+    ):
         raise InvalidParameter(f"{made.groups:,}", "number of groups", f"so that there are at most {MAX_CELLS:,} cells")
     if made.groups > MAX_GROUPS and any(each.levels for each in measured):
         raise InvalidParameter(f"{made.groups:,}", "number of groups", f"at most {MAX_GROUPS:,} for quantiles")

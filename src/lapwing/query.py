@@ -15,9 +15,9 @@ from typing import Literal, overload
 from . import exact
 from .errors import InvalidParameter
 from .exact import Number
-from .schema import bin_edges
+from .schema import MOST_BINS, bin_edges
 
-StatisticKind = Literal["count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile"]
+StatisticKind = Literal["count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile", "cdf"]
 Value = Fraction | str | bool | date
 
 MOST_PARTS = 10**6
@@ -150,7 +150,7 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 # --- statistics ---
 
 _LEVELS = {Fraction(0): "min", Fraction(1, 2): "median", Fraction(1): "max"}
-_FUNCTIONS = {"count": "COUNT", "sum": "SUM", "mean": "AVG", "histogram": "HISTOGRAM"}
+_FUNCTIONS = {"count": "COUNT", "sum": "SUM", "mean": "AVG", "histogram": "HISTOGRAM", "cdf": "CDF"}
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,8 @@ class Statistic:
     """One number that is asked for each group; make it with ``count``, ``sum``, ``mean`` and the like.
 
     ``weight`` is its part when ε is split over columns, ``error`` the error that is wanted instead; ``name`` the name
-    of its column in the release; ``level`` that of a quantile, 0 for the minimum and 1 for the maximum.
+    of its column in the release; ``level`` that of a quantile, 0 for the minimum and 1 for the maximum; ``bins`` how
+    many of one width a distribution function has.
     """
 
     kind: StatisticKind
@@ -170,6 +171,7 @@ class Statistic:
     error: Fraction | None = None
     name: str | None = None
     level: Fraction | None = None
+    bins: int | None = None
 
     @property
     def text(self) -> str:
@@ -280,6 +282,17 @@ def proportion(
 def histogram(column: str, edges: Sequence[Number], *, name: str | None = None) -> Statistic:
     """Ask for the number of rows in each bin [a, b) of a numeric column, the last bin closed."""
     return _statistic("histogram", column, None, None, name, edges=bin_edges(edges))
+
+
+def cdf(column: str, edges: Sequence[Number] | int = 256, *, name: str | None = None) -> Statistic:
+    """Ask for the distribution function of a numeric column: the share of rows up to the end of each bin.
+
+    ``edges`` are the borders of the bins, or the number of bins of one width between the column's bounds.
+    """
+    if isinstance(edges, int):
+        number = exact.whole(edges, "edges", MOST_BINS)
+        return replace(_statistic("cdf", column, None, None, name), bins=number)
+    return _statistic("cdf", column, None, None, name, edges=bin_edges(edges))
 
 
 @overload

@@ -30,7 +30,7 @@ from .errors import InvalidParameter, InvalidSource, LedgerError, MissingLibrary
 from .estimate import Estimate, Noisy, estimates
 from .exact import Number
 from .ledger import Ledger
-from .measure import WITHOUT, Spread, Sums
+from .measure import WITHOUT, Measurement, Spread, Sums
 from .mechanism import NINETY_FIVE
 from .plan import Part, Plan, bar_confidence, level_of, make_plan
 from .schema import Key, Schema, bin_labels, written
@@ -62,9 +62,21 @@ class Tally:
     def cells(self, part: Part, number: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield (group, cells) of measurement ``number`` for every group that occurs."""
         slots = self._slots[number]
+        if part.measurement.bins:
+            yield from self._nodes(part.measurement)
+            return
         for row in self._rows:
             present, first, second = (row[slot] if slot else 0 for slot in slots)
             yield row[0], part.measurement.cells(Sums(row[1], present, first, second))
+
+    def _nodes(self, measurement: Measurement) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield the cells of a tree for each group of the keys before the bins."""
+        counts: dict[int, list[int]] = {}
+        for group, rows, *_ in self._rows:
+            outer, place = divmod(group, measurement.bins)
+            counts.setdefault(outer, [0] * measurement.bins)[place] = rows
+        for outer, rows_of in counts.items():
+            yield outer, tuple(map(int, measurement.tree.cells(rows_of)))
 
     def spread(self, plan: Plan, number: int) -> Spread:
         """Return the weights at each value for measurement ``number``, one of quantiles."""
@@ -75,7 +87,7 @@ def _slots(plan: Plan) -> list[tuple[int, int, int]]:
     """Return where present, first and second of each measurement stand in a row of the engine; 0 for nowhere."""
     found, at = [], 2
     for part in plan.parts:
-        if part.measurement.form in ("rows", "quantiles"):
+        if part.measurement.form in ("rows", "quantiles", "tree"):
             found.append((0, 0, 0))
             continue
         degree = part.measurement.degree
@@ -114,7 +126,7 @@ def make_release(
 def _check_shape(plan: Plan, answer: Mapping[str, Any], ledger: Ledger) -> None:
     """Refuse a recorded answer that is not one of this question."""
     shape = [[len(cell) for cell in cells] for cells in answer.get("cells", [])]
-    if shape != [[plan.groups] * len(part.measurement.names) for part in plan.parts]:
+    if shape != [[plan.length(part)] * len(part.measurement.names) for part in plan.parts]:
         raise LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
 
 
@@ -184,7 +196,7 @@ def _noisy(plan: Plan, tally: Tally, entropy: Entropy) -> dict[str, Any]:
             found.append(plan.selection(part).release(tally.spread(plan, number), plan.groups, entropy))
             continue
         scale = plan.scale(part, public)
-        cells = [draws(scale, plan.groups, entropy) for _ in part.measurement.names]
+        cells = [draws(scale, plan.length(part), entropy) for _ in part.measurement.names]
         for group, exactly in tally.cells(part, number):
             for cell, value in zip(cells, exactly, strict=True):
                 cell[group] += value

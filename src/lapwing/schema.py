@@ -31,6 +31,8 @@ WEIGHT = 2**16
 
 MAX_ROWS_PER_PERSON = 10**6
 MAX_CELLS = 2 * 10**7
+MOST_BINS = 1024
+"""How many bins a distribution function has at most: its error bars take some milliseconds each."""
 
 _FINEST = 2**20
 _COARSEST = 2**31
@@ -209,6 +211,16 @@ def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
     if len(found) < 2 or any(a >= b for a, b in pairwise(found)) or max(map(abs, found)) > 10**300:
         raise refusal
     return found
+
+
+def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:
+    """Return the borders of bins of one width between the bounds; of whole numbers none is narrower than 1."""
+    low, high = column.low or Fraction(0), column.high or Fraction(1)
+    if column.kind == "integer":
+        high += 1  # the last bin holds the upper bound itself
+        number = min(number, int(high - low))
+        return tuple(low + math.floor(i * (high - low) / number) for i in range(number + 1))
+    return tuple(low + i * (high - low) / number for i in range(number + 1))
 
 
 def bin_labels(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:

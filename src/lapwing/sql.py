@@ -18,7 +18,7 @@ from .condition import column_name, condition_of, numeral, only, parse_condition
 from .errors import InvalidParameter, UnsupportedQuery
 from .exact import Number
 from .query import Condition, Query, Statistic, named
-from .schema import Column, Schema, bin_edges
+from .schema import MOST_BINS, Column, Schema, bin_edges, equal_bins
 
 _MOST_STATISTICS = 100
 _QUANTILE = "Write QUANTILE_CONT(x, 0.9), with the share from 0 to 1."
@@ -86,17 +86,26 @@ def make_query(
         raise InvalidParameter("nothing" if not asked else "something else", "statistics", "one or more, as lw.count()")
     by = tuple(schema.column(key)[0] for key in keys)
     edges = dict(bins or {})
-    histograms = [each for each in asked if each.kind == "histogram"]
-    if histograms:
+    binned = [each for each in asked if each.kind in ("histogram", "cdf")]
+    if binned:
         if len(asked) > 1:
             raise UnsupportedQuery(
-                "a histogram beside other statistics", "Ask for it alone, or declare the edges and group by the column."
+                "a histogram or CDF beside other statistics",
+                "Ask for it alone, or declare the edges and group by the column.",
             )
-        (one,) = histograms
+        (one,) = binned
         name, column = schema.column(one.column or "")
         _check_number(name, column, "bins of")
-        edges[name], by = one.edges or (), (*by, name)
-        asked = (query.count(name=one.name),)
+        if one.edges is not None or one.bins is not None:
+            edges[name], by = one.edges or equal_bins(column, one.bins or 1), (*by, name)
+        if one.kind == "histogram":
+            asked = (query.count(name=one.name),)
+        elif not by or by[-1] != name or (name not in edges and column.edges is None):
+            raise UnsupportedQuery("CDF without bins", "Group by them, last: CDF(x) … GROUP BY BIN(x, 0, 10, 20).")
+        elif len(edges.get(name) or column.edges or ()) - 1 > MOST_BINS:
+            raise InvalidParameter("more", "number of bins", f"at most {MOST_BINS:,} for CDF")
+        else:
+            asked = (replace(one, column=name, edges=None, bins=None),)
     for key in by:
         if schema.columns[key].labels is None and key not in edges:
             raise UnsupportedQuery(
@@ -258,6 +267,8 @@ def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
     }
     if type(node) in makers:
         return _of(node, makers[type(node)])
+    if node.key == "anonymous" and str(node.this).upper() == "CDF" and len(node.expressions) == 1:
+        return Statistic("cdf", column_name(node.expressions[0]))
     return _quantile(node)
 
 

@@ -20,6 +20,10 @@ and every T > x, K and U = Kπ/T:
     q(x) ≤ 1 - x/T - (2/π)·Σ sin(kπx/T)·φ(kπ/T)/k + q(2T - x) + (2/π)·e^(-(τU)²/2)/(τU)²   (the sum over k = 1 … K),
 with φ(u) = e^(-(τu)²/2)·Πᵢ 1/(1 + sin²(wᵢu/2)/sinh²(a/2)).  ``margins`` returns the smallest that these give.
 
+Claim D4 (share).  Let P rows lie in the first j bins and N in all, with estimates P̂ and N̂, and let m(f) be the margin
+of D3 for P̂ - f·N̂ as a combination of cells.  The set of all f with |P̂ - f·N̂| ≤ m(f) holds P/N with the confidence of m,
+and so does a set with a larger m: ``share_interval`` takes the chords of m between 0, 1/2 and 1, for m is convex.
+
 Proofs: docs/explanation/tree.md.
 """
 
@@ -246,6 +250,24 @@ def _measured(node: _Node) -> _Node:
     bins, variance, shared, squares, prefixes = node
     more = 1 + variance
     return _Node(bins, variance / more, shared / more, squares / more**2, prefixes - squares / more)
+
+
+def share_interval(part: Floats, whole: Floats, first: Floats, middle: Floats, last: Floats) -> tuple[Floats, Floats]:
+    """Return the shares f with |part - f·whole| ≤ m(f), m linear between its values at 0, 1/2 and 1 (claim D4).
+
+    Where ``whole`` is not above the slopes of m the set may be anything, and all shares are returned.
+    """
+    lows, highs = [], []
+    for at, start, end in ((0.0, first, middle), (0.5, middle, last)):
+        slope = 2 * (end - start)
+        base = start - slope * at
+        with np.errstate(all="ignore"):
+            lows.append((part - base) / (whole + slope))  # part - f·whole = base + slope·f
+            highs.append((part + base) / (whole - slope))
+    low, high = (np.where(ends[0] <= 0.5, ends[0], ends[1]).clip(0, 1) for ends in (lows, highs))
+    steep = 2 * np.maximum(np.abs(middle - first), np.abs(last - middle))
+    sure = whole > steep
+    return np.where(sure, low, 0.0), np.where(sure, high, 1.0)
 
 
 # --- margins of weighted sums of integer noise ---

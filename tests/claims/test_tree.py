@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing.tree import MOST, Tree, _Sum, make_tree, margins
+from lapwing.estimate import estimates
+from lapwing.schema import make_schema
+from lapwing.tree import MOST, Tree, _Sum, make_tree, margins, share_interval
 
 from .. import statistics as stats
 from ..roads import ONE, Thresholds
+from ..tables import plan_of
 
 SMALL = [Tree(1, 1, 1), Tree(5, 5, 1), Tree(3, 2, 2), Tree(4, 2, 2), Tree(5, 2, 3), Tree(7, 3, 2), Tree(8, 2, 3)]
 LARGER = [
@@ -279,3 +282,56 @@ def test_D3_margins_for_every_scale_and_confidence():
     for edge in (0, 51, "x"):
         with pytest.raises(lw.errors.InvalidParameter, match="edge"):
             tree.prefix_margin(edge, 1)
+
+
+# --- shares ---
+
+
+@pytest.mark.parametrize("bins", [3, 10, 60, 200])
+@pytest.mark.parametrize("scale", [F(1, 2), F(3), F(1000)])
+def test_D4_a_margin_lies_below_its_chords(bins, scale):
+    tree = make_tree(bins)
+    shares = np.linspace(0, 1, 17)
+    for edge in {1, bins // 3, bins // 2, bins - 1} - {0}:
+        inside = (np.arange(bins) < edge).astype(float)
+        found = np.array(margins(tree.weights(inside[:, None] - shares), scale, F(19, 20)))
+        chords = np.interp(shares, [0, 0.5, 1], found[[0, 8, 16]])
+        assert (found <= chords * 1.03 + 1).all()  # integer noise: a step of the margin may be in between
+
+
+@given(
+    st.floats(0, 1000), st.floats(1, 1000), st.floats(0.1, 50), st.floats(0.1, 50), st.floats(0.1, 50), st.floats(0, 1)
+)
+def test_D4_the_interval_holds_exactly_what_its_inequality_allows(part, whole, first, middle, last, share):
+    low, high = (float(end) for end in share_interval(*map(np.array, (part, whole, first, middle, last))))
+    assert low >= 0
+    assert high <= 1
+    allowed = abs(part - share * whole) <= np.interp(share, [0, 0.5, 1], [first, middle, last])
+    if (
+        whole > 2 * max(abs(middle - first), abs(last - middle)) * (1 + 1e-6)
+        and min(abs(share - low), abs(share - high)) > 1e-6
+    ):
+        assert allowed == (low < share < high)
+    elif allowed:
+        assert low - 1e-6 <= share <= high + 1e-6
+
+
+def test_D4_the_bars_of_shares_hold():
+    """One bin's bar for each of many groups, so that all are independent."""
+    bins, groups = 60, 4000
+    counts = np.random.default_rng(1).integers(0, 12, bins)
+    columns = {"x": lw.number(0, bins), "g": lw.keys(range(groups))}
+    schema = make_schema("t", columns, None, None, "add_remove", None)
+    plan = plan_of(schema, [lw.cdf("x", bins)], "g", epsilon=F(1, 2))
+    (part,) = plan.parts
+    tree = part.measurement.tree
+    exactly = tree.cells(counts)
+    noise = lw.discrete_laplace(plan.scale(part), (tree.size, groups))
+    (found,) = estimates(plan, [(exactly[:, None] + noise).tolist()], None, F(9, 10), False)
+    low, high = (end.reshape(groups, bins) for end in (found.low, found.high))
+    turn = np.arange(groups) % (bins - 1)
+    truth = (np.cumsum(counts) / counts.sum())[turn]
+    each = np.arange(groups)
+    stats.assert_covered("bars of shares", (low[each, turn] <= truth) & (truth <= high[each, turn]), 0.9)
+    value = found.value.reshape(groups, bins)
+    assert (np.diff(value, axis=1) >= -1e-12).all()

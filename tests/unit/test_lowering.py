@@ -23,6 +23,9 @@ QUESTIONS = {
     "sum_where": (False, (lw.sum("x"),), (), "x > 0 AND (yes OR day >= '2024-01-01') AND key IN ('a', 'b')"),
     "mean_and_count_people": (True, (lw.mean("y"), lw.count()), ("key",), None),
     "variance_and_share": (False, (lw.variance("y"), lw.proportion("x IS NULL OR x < y")), ("code",), None),
+    "quantiles_by_key": (False, (lw.median("x"), lw.max("x"), lw.mean("x")), ("key",), None),
+    "quantiles_people": (True, (lw.quantile("y", [0.1, 0.9]),), ("key",), "yes"),
+    "distribution_function": (False, (lw.cdf("y", 20),), ("key",), None),
     "present_people": (True, (lw.count("day"),), (), "NOT (x = 7 AND yes)"),
 }
 

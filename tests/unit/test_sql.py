@@ -152,8 +152,12 @@ SELECT QUANTILE_CONT(x, [0.5, 0.9]) FROM t
 SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x DESC) FROM t
 SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x, y) FROM t
 SELECT PERCENTILE_CONT(x, 0.5) FROM t
-SELECT APPROX_QUANTILE(x, 0.5) FROM t
 SELECT MODE(x) FROM t
+SELECT CDF(x) FROM t
+SELECT CDF(x) FROM t GROUP BY key
+SELECT CDF(x) FROM t GROUP BY BIN(x, 0, 5, 10), key
+SELECT CDF(x), COUNT(*) FROM t GROUP BY BIN(x, 0, 5, 10)
+SELECT CDF(x, 3) FROM t GROUP BY BIN(x, 0, 5, 10)
 SELECT APPROX_COUNT_DISTINCT(x) FROM t
 SELECT STRING_AGG(note) FROM t
 SELECT HISTOGRAM(x) FROM t
@@ -245,6 +249,33 @@ def test_keys_may_have_other_names():
     assert parse("SELECT key AS Key, COUNT(*) FROM t GROUP BY key", SCHEMA).titles == ("Key",)
     query = parse("SELECT BIN(x, 0, 5, 10) AS part, key AS who, COUNT(*) FROM t GROUP BY part, who", SCHEMA)
     assert (query.by, query.titles) == (("x", "key"), ("part", "who"))
+
+
+def test_quantiles_by_all_their_names_are_one_question():
+    texts = [
+        "QUANTILE_CONT(x, 0.9)",
+        "QUANTILE_DISC(x, 0.90)",
+        "quantile(x, 9/10)",
+        "APPROX_QUANTILE(x, 0.9)",
+        "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)",
+        "PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY x ASC)",
+    ]
+    assert len({parse(f"SELECT {text} FROM t", SCHEMA).text for text in texts}) == 1
+    same = [
+        ("MEDIAN(x)", "QUANTILE_CONT(x, 0.5)"),
+        ("MIN(x)", "QUANTILE_CONT(x, 0)"),
+        ("MAX(x)", "QUANTILE_CONT(x, 1)"),
+    ]
+    for one, other in same:
+        assert parse(f"SELECT {one} FROM t", SCHEMA).text == parse(f"SELECT {other} FROM t", SCHEMA).text
+    names = [each.name for each in make_query([lw.quantile("x", [0, 0.25, 0.5, 1])], (), None, SCHEMA).statistics]
+    assert names == ["min_x", "q0.25_x", "median_x", "max_x"]
+
+
+def test_a_distribution_function_means_the_same_in_python_and_sql():
+    by_python = make_query([lw.cdf("x", [0, 5, 10])], "key", None, SCHEMA)
+    by_sql = parse("SELECT key, CDF(x) FROM t GROUP BY key, BIN(x, 0, 5, 10)", SCHEMA)
+    assert by_python.text == by_sql.text == parse(by_python.text, SCHEMA).text
 
 
 def test_what_means_the_same_has_the_same_text():

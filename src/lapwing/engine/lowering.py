@@ -29,6 +29,7 @@ from ..measure import Measurement, target_of
 from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some, literal, quoted
 from ..schema import Column, Grid, Schema
 
+_FEW_BINS = 16
 _TYPES = {"text": "VARCHAR", "number": "DOUBLE", "integer": "DOUBLE", "date": "DATE", "boolean": "BOOLEAN"}
 
 
@@ -83,7 +84,7 @@ def _read(
     typed += [f"TRY_CAST({quoted(name)} AS {_TYPES[schema.columns[name].kind]}) AS {_cell(name)}" for name in columns]
     cleaned = [*person, *(_cleaned(name, schema) for name in columns)]
     grouped = [f"{key.number if people else key.value} AS k{i}" for i, key in enumerate(keys)]
-    indices = [f"{_index(each)} AS i{j}" for j, each in enumerate(measured) if each.form != "rows"]
+    indices = [f"{_index(each)} AS i{j}" for j, each in enumerate(measured) if each.form not in ("rows", "tree")]
     joins = "".join(f" LEFT JOIN {key.table} ON {key.value} = {key.table}.key" for key in keys if people and key.table)
     conditions = [] if query.where is None else [f"({_condition(query.where)})"]
     conditions += ["person IS NOT NULL"] if people else []
@@ -236,15 +237,24 @@ def _whole_type(grid: Grid) -> str:
 def _bin(name: str, edges: Sequence[Fraction]) -> str:
     """Return the number of the bin that a value falls into; the first and the last bin reach to infinity."""
     cell = _cell(name)
-    cases = " ".join(f"WHEN {cell} < {_double(edge)} THEN {i}" for i, edge in enumerate(edges[1:-1]))
-    return f"CASE WHEN {cell} IS NULL THEN NULL {cases} ELSE {len(edges) - 2} END"
+
+    def among(first: int, last: int) -> str:
+        """Return the number of the bin, one of ``first`` to ``last``; many are halved, so that few are compared."""
+        if last - first < _FEW_BINS:
+            cases = " ".join(f"WHEN {cell} < {_double(edges[i + 1])} THEN {i}" for i in range(first, last))
+            return f"CASE {cases} ELSE {last} END" if cases else str(last)
+        middle = (first + last + 1) // 2
+        below, above = among(first, middle - 1), among(middle, last)
+        return f"CASE WHEN {cell} < {_double(edges[middle])} THEN {below} ELSE {above} END"
+
+    return f"CASE WHEN {cell} IS NOT NULL THEN {among(0, len(edges) - 2)} END"
 
 
 def _sums(measured: Sequence[Measurement]) -> list[tuple[str, str]]:
     """Return (expression, name) of every sum: the rows, then present, first and second of each measurement."""
     found = [("COUNT(*)", "n")]
     for j, each in enumerate(measured):
-        if each.form == "rows":
+        if each.form in ("rows", "tree"):
             continue
         found.append((f"COUNT(i{j})", f"m{j}"))
         if each.degree >= 1:

@@ -1,6 +1,6 @@
 WITH typed AS (SELECT TRY_CAST("x" AS DOUBLE) AS "c_x" FROM source),
 cleaned AS (SELECT CASE WHEN isfinite("c_x") THEN "c_x" END AS "c_x" FROM typed),
-bounded AS (SELECT CASE WHEN "c_x" IS NULL THEN NULL WHEN "c_x" < 0.0e0 THEN 0 WHEN "c_x" < 2.5e0 THEN 1 ELSE 2 END AS k0
+bounded AS (SELECT CASE WHEN "c_x" IS NOT NULL THEN CASE WHEN "c_x" < 0.0e0 THEN 0 WHEN "c_x" < 2.5e0 THEN 1 ELSE 2 END END AS k0
   FROM cleaned),
 tally AS (SELECT k0, COUNT(*) AS n
   FROM bounded GROUP BY k0)
