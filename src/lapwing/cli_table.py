@@ -1,4 +1,4 @@
-"""``lapwing init``, ``plan``, ``release`` and ``explain``: the commands about a table.
+"""``lapwing init``, ``plan``, ``release``, ``explain``, ``discover``: the commands about a table.
 
 Engine and ledger are imported only when a command runs.
 """
@@ -21,6 +21,7 @@ from .errors import InvalidParameter, LedgerError, OutputError
 from .exact import text
 
 if TYPE_CHECKING:
+    from .discover import Discovery
     from .plan import Plan
     from .query import Statistic
     from .release import Release
@@ -31,6 +32,11 @@ _weights: Decorator = click.option(
     help="How ε is split over columns, for example --weight cost=3 --weight age=1.",
 )  # fmt: skip
 _source: Decorator = click.argument("source", type=click.Path(dir_okay=False), metavar="SOURCE")
+_where: Decorator = click.option("--where", metavar="CONDITION", help='Which rows count, for example "age >= 65".')
+_analyst: Decorator = click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
+_dry_run: Decorator = click.option(
+    "--dry-run", is_flag=True, help="Only tell what can be found.  No data is read; it costs nothing."
+)
 
 
 @click.command()
@@ -122,7 +128,7 @@ def _left(source: Source) -> str:
 @click.argument("sql")
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend on this release.")
 @_weights
-@click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
+@_analyst
 @click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
 @click.option(
@@ -162,14 +168,10 @@ def release(
         if click.get_current_context().get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
             form = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html"}.get(output.suffix, form)
         _check_writable(output, force, output.resolve() == Path(source).resolve() or opened.holds(output))
-    try:
-        with _progress() as progress:
-            made = opened.release(
-                sql, epsilon=epsilon, weights=split, analyst=analyst, confidence=confidence, progress=progress
-            )
-    except KeyboardInterrupt:
-        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
-        raise
+    with _asking() as progress:
+        made = opened.release(
+            sql, epsilon=epsilon, weights=split, analyst=analyst, confidence=confidence, progress=progress
+        )
     made = made.at(simultaneous=simultaneous)
     _write(made.nonnegative() if nonnegative else made, form, output)
 
@@ -217,6 +219,17 @@ def _put(made: Release, form: str, output: Path | None) -> None:
             return
         output.write_text(written, encoding="utf-8")
     click.echo(f"Wrote {output}.  {made.charged}", err=True)
+
+
+@contextmanager
+def _asking() -> Iterator[Any]:
+    """Yield what shows the progress of a question; say what an interrupt means for its charge."""
+    try:
+        with _progress() as progress:
+            yield progress
+    except KeyboardInterrupt:
+        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
+        raise
 
 
 @contextmanager
@@ -310,3 +323,72 @@ def _stages(plan: Plan, made: Release) -> str:
         lines += _instead(plan, statistic)
     lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", str(made)]
     return "\n".join(lines)
+
+
+@click.command()
+@_source
+@click.argument("column")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
+@click.option(
+    "--delta", required=True, metavar="NUMBER",
+    help="The probability with which the key of a single person may be shown, for example 1e-8.",
+)  # fmt: skip
+@_where
+@click.option(
+    "--keys-per-person", type=int, metavar="N",
+    help="For how many keys one person counts at most.  [default: rows_per_person]",
+)  # fmt: skip
+@click.option("--other", metavar="NAME", help="In the declaration: a name under which all other keys are counted.")
+@_analyst
+@_dry_run
+@confidence_option
+@format_options("table", "json", "csv")
+def discover(
+    source: str,
+    column: str,
+    epsilon: str,
+    delta: str,
+    where: str | None,
+    keys_per_person: int | None,
+    other: str | None,
+    analyst: str | None,
+    dry_run: bool,
+    confidence: str,
+    form: str,
+) -> None:
+    """Find the keys of COLUMN that many people have: charge ε and δ, and print them with noisy counts.
+
+    For a column whose keys are not public; declare it by its type, for example type = "text".  What few people have is
+    not shown.  The lines to paste into the source file come with it.
+
+    \b
+    lapwing discover visits.toml diagnosis --epsilon 0.5 --delta 1e-8 --other rest
+    """
+    from .source import Source
+
+    opened = Source.open(source)
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "where": where, "keys_per_person": keys_per_person}
+    if dry_run:
+        plan = opened.plan_keys(column, **asked)
+        print_json(**plan.to_dict()) if form == "json" else click.echo(str(plan))
+        return
+    with _asking() as progress:
+        found = opened.discover(column, **asked, analyst=analyst, confidence=confidence, progress=progress)
+    lines = found.to_toml(other) if found.keys else None
+    _tell(found, lines, form)
+
+
+def _tell(found: Discovery, lines: str | None, form: str) -> None:
+    """Print what was found, and the lines of TOML that declare it."""
+    try:
+        if form == "json":
+            print_json(**found.to_dict(), toml=lines)
+        elif form == "csv":
+            click.echo(found.to_csv(), nl=False)
+            click.echo(found.charged, err=True)
+        else:
+            click.echo(str(found))
+            if lines is not None:
+                click.echo(f"\nTo declare it, put this into the source file:\n\n{lines}", nl=False)
+    except OSError:
+        raise OutputError("standard output", found.entry) from None

@@ -29,7 +29,8 @@ import numpy as np
 
 from ..errors import EngineError, InvalidParameter, InvalidSource
 from ..query import literal, quoted
-from ..schema import Column, Schema, written
+from ..schema import Column, Key, Schema, written
+from .keys import LoweredKeys
 from .lowering import Lowered, key_type
 
 Progress = Callable[[float], None]
@@ -138,6 +139,18 @@ class Table:
                 for table, column in lowered.keys:
                     _add_keys(connection, table, schema.columns[column])
                 return [tuple(map(int, row)) for row in _run(connection, lowered.sql, progress)]
+
+        return self._guarded("failed while it was read", _COMPLETE, work)
+
+    def count_keys(
+        self, schema: Schema, lowered: LoweredKeys, progress: Progress | None = None
+    ) -> list[tuple[Key, int]]:
+        """Run the query of ``lower_keys``; return the keys that occur and how many people have each."""
+        names = list(dict.fromkeys([*lowered.columns, *([] if schema.person is None else [schema.person])]))
+
+        def work() -> list[tuple[Key, int]]:
+            with self._connected(names, schema.person) as connection:
+                return [(key, int(count)) for key, count in _run(connection, lowered.sql, progress)]
 
         return self._guarded("failed while it was read", _COMPLETE, work)
 
