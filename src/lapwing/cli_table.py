@@ -1,4 +1,4 @@
-"""``lapwing init``, ``plan``, ``release``, ``explain``, ``discover``: the commands about a table.
+"""``lapwing init``, ``plan``, ``release``, ``explain``, ``discover``, ``bounds``: the commands about a table.
 
 Engine and ledger are imported only when a command runs.
 """
@@ -21,10 +21,12 @@ from .errors import InvalidParameter, LedgerError, OutputError
 from .exact import text
 
 if TYPE_CHECKING:
+    from .bounds import Bounds
     from .discover import Discovery
     from .plan import Plan
     from .query import Statistic
     from .release import Release
+    from .schema import Schema
     from .source import Source
 
 _weights: Decorator = click.option(
@@ -270,18 +272,30 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     \b
     lapwing explain visits.toml 2
     """
+    from .bounds import recall_bounds
+    from .discover import recall_keys
     from .release import recall
     from .source import Source
 
     opened = Source.open(source)
-    made = recall(opened.schema, opened.ledger, entry)
+    where = opened.schema, opened.ledger, entry
+    keys = recall_keys(*where)
+    if keys is not None:
+        keys = keys.at(confidence)
+        if form == "json":
+            print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
+        else:
+            click.echo(_key_stages(keys))
+        return
+    bounds = recall_bounds(*where)
+    made = recall(*where) if bounds is None else bounds.release
     if made is None:
         raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
     made = made.at(confidence)
     if form == "json":
-        print_json(plan=made.plan.to_dict(), release=made.to_dict())
+        print_json(plan=made.plan.to_dict(), release=(bounds or made).to_dict())
     else:
-        click.echo(_stages(made.plan, made))
+        click.echo(_stages(made.plan, made, str(bounds or made)))
 
 
 def _instead(plan: Plan, statistic: Statistic) -> list[str]:
@@ -299,15 +313,39 @@ def _instead(plan: Plan, statistic: Statistic) -> list[str]:
     ]
 
 
-def _stages(plan: Plan, made: Release) -> str:
-    schema = plan.schema
+def _first_stages(schema: Schema, question: str, spent: str, entry: int | None) -> list[str]:
     person = "every row is one person"
     if schema.person is not None:
-        person = f'"{schema.person}" tells people apart; each weighs at most {schema.rows_per_person} (claim E2)'
-    lines = [
+        person = f'"{schema.person}" tells people apart'
+    return [
         f'1. Source      "{schema.name}", neighbors {schema.neighbors}; {person}',
-        f"2. Question    {plan.query.text}",
-        f"3. Charged     ε = {text(plan.epsilon)}, entry {made.entry}, before any row was read (claim L3)",
+        f"2. Question    {question}",
+        f"3. Charged     {spent}, entry {entry}, before any row was read (claim L3)",
+    ]
+
+
+def _key_stages(found: Discovery) -> str:
+    plan = found.plan
+    spent = f"ε = {text(plan.epsilon)}, δ = {text(plan.delta)}"
+    lines = [
+        *_first_stages(plan.schema, plan.text, spent, found.entry),
+        f"4. Counted     by the engine, each person for at most {plan.keys_per_person} keys (claim K3):",
+        *(f"     {line}" for line in plan.lowered.sql.splitlines()),
+        f"5. Noise       integer Laplace noise (claim N1) of scale {text(plan.scale)}, independent for every key that "
+        f"occurs; one person moves the counts by at most {plan.sensitivity} in all",
+        f"6. Shown       what is {plan.threshold:,} or more with noise (claims K1 and K2):",
+        "",
+        str(found),
+    ]
+    return "\n".join(lines)
+
+
+def _stages(plan: Plan, made: Release, answer: str) -> str:
+    schema = plan.schema
+    lines = _first_stages(schema, plan.query.text, f"ε = {text(plan.epsilon)}", made.entry)
+    if schema.person is not None:
+        lines[0] += f"; each weighs at most {schema.rows_per_person} (claim E2)"
+    lines += [
         "4. Aggregated  by the engine, in exact integers (claims E1 to E3):",
         *(f"     {line}" for line in plan.sql.splitlines()),
         "5. Noise       integer Laplace noise (claim N1), independent for every cell:",
@@ -321,7 +359,7 @@ def _stages(plan: Plan, made: Release) -> str:
         )
     for statistic in plan.query.statistics:
         lines += _instead(plan, statistic)
-    lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", str(made)]
+    lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", answer]
     return "\n".join(lines)
 
 
@@ -378,7 +416,42 @@ def discover(
     _tell(found, lines, form)
 
 
-def _tell(found: Discovery, lines: str | None, form: str) -> None:
+@click.command()
+@_source
+@click.argument("column")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
+@_where
+@_analyst
+@_dry_run
+@format_options("table", "json", "csv")
+def bounds(
+    source: str, column: str, epsilon: str, where: str | None, analyst: str | None, dry_run: bool, form: str
+) -> None:
+    """Find bounds of COLUMN that hold most of its values: charge ε, and print them with a noisy histogram.
+
+    For a number whose bounds are not known; declare it by its type, type = "number" or "integer".  Values that few rows
+    have are left outside.  The lines to paste into the source file come with it.
+
+    \b
+    lapwing bounds visits.toml cost --epsilon 0.1
+    """
+    from .bounds import plan_bounds, seen
+    from .source import Source
+
+    opened = Source.open(source)
+    if dry_run:
+        rows = seen(plan_bounds(opened.schema, column, epsilon=epsilon, where=where))
+        if form == "json":
+            print_json(source=opened.name, column=column, epsilon=epsilon, seen=rows)
+        else:
+            click.echo(f"A bin with more than {rows:,} rows is seen, with a probability of 95 %.  No data was read.")
+        return
+    with _asking() as progress:
+        found = opened.bounds(column, epsilon=epsilon, where=where, analyst=analyst, progress=progress)
+    _tell(found, found.to_toml() if found.occupied else None, form)
+
+
+def _tell(found: Discovery | Bounds, lines: str | None, form: str) -> None:
     """Print what was found, and the lines of TOML that declare it."""
     try:
         if form == "json":

@@ -26,14 +26,14 @@ from importlib import import_module
 from typing import Any
 
 from . import exact, report
-from .condition import parse_condition
+from .condition import condition_of, parse_condition, parsed
 from .engine.duckdb import Progress, Table
 from .engine.keys import LoweredKeys, lower_keys
 from .entropy import SYSTEM, Entropy
 from .errors import InvalidParameter, InvalidSource, LedgerError, MissingLibrary, NothingFound, UnsupportedQuery
 from .exact import Number
 from .laplace import DiscreteLaplace
-from .ledger import Ledger
+from .ledger import Entry, Ledger
 from .mechanism import NINETY_FIVE
 from .noise import discrete_laplace
 from .plan import bar_confidence
@@ -93,6 +93,7 @@ class KeyPlan:
         asked: dict[str, Any] = {
             "source": schema.name,
             "query": self.text,
+            "column": self.name,
             "neighbors": schema.neighbors,
             "columns": {name: schema.columns[name].kind for name in self.lowered.columns},
             "keys_per_person": self.keys_per_person,
@@ -137,7 +138,7 @@ def plan_keys(
     *,
     epsilon: Number,
     delta: Number,
-    where: str | None = None,
+    where: str | Condition | None = None,
     keys_per_person: int | None = None,
 ) -> KeyPlan:
     """Return the plan, checked: all that can be refused is refused here."""
@@ -153,7 +154,7 @@ def plan_keys(
             raise InvalidParameter(each, "keys_per_person", "1 where every row is one person: name the person column")
         each = 1
     bound = exact.whole(schema.rows_per_person if each is None else each, "keys_per_person", MAX_ROWS_PER_PERSON)
-    condition = None if where is None else parse_condition(where, schema)
+    condition = where if where is None or isinstance(where, Condition) else parse_condition(where, schema)
     plan = KeyPlan(schema, name, condition, exact.epsilon(epsilon), exact.delta(delta), bound)
     if not 0 < plan.delta <= MOST_DELTA:
         raise InvalidParameter(
@@ -209,10 +210,37 @@ def discover(
     if not entry.answered:  # new, or charged before and never answered
         tally = KeyTally(table.count_keys(plan.schema, plan.lowered, progress))
         answer = ledger.record(entry, tally.shown(plan, entropy))
+    return _discovery(plan, ledger, replace(entry, answer=answer), analyst)
+
+
+def _discovery(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None) -> Discovery:
+    answer = entry.answer
     if not isinstance(answer, dict) or len(answer.get("keys", ())) != len(answer.get("counts", [None])):
         raise LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
     left = ledger.remaining, ledger.delta.remaining
     return Discovery(plan, entry.number, entry.answered, answer, *left, analyst)
+
+
+def recall_keys(schema: Schema, ledger: Ledger, number: int) -> Discovery | None:
+    """Return what an entry of the ledger found, from its record; None if it is no answered question for keys."""
+    entry = next((each for each in ledger.entries(answers=True) if each.number == number), None)
+    asked = None if entry is None else entry.question
+    if entry is None or not entry.answered or not isinstance(asked, dict) or "keys_per_person" not in asked:
+        return None
+    where = parsed(asked["query"], recorded=True).args.get("where")
+    plan = plan_keys(
+        schema,
+        asked["column"],
+        epsilon=entry.epsilon or 0,
+        delta=entry.delta or 0,
+        where=None if where is None else condition_of(where.this, schema),
+        keys_per_person=asked["keys_per_person"],
+    )
+    if plan.question() != asked:
+        raise InvalidSource(
+            schema.name, f"has changed since entry {number} was released", "Use the source file of that time."
+        )
+    return _discovery(plan, ledger, entry, entry.analyst)
 
 
 def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:

@@ -392,14 +392,16 @@ class Release:
         return [
             ("question", self.plan.query.text),
             ("ε", exact.text(self.plan.epsilon) if self.entry is not None else "0"),
-            ("protects", self._protects()),
+            ("protects", self.protects),
             ("neighbors", schema.neighbors),
             ("error bars", f"{_percent(self.confidence)}{', for all cells at once' if self.simultaneous else ''}"),
             *version,
             ("ledger entry", str(self.entry)),
         ]
 
-    def _protects(self) -> str:
+    @property
+    def protects(self) -> str:
+        """Whom it protects, in words."""
         schema = self.plan.schema
         if schema.person is None:
             return "each row, taken to be one person"
@@ -427,7 +429,7 @@ class Release:
             for value, low, high in numbers:
                 row += [report.shown(value[i], high[i] - low[i]), bar_text(value[i], low[i], high[i])]
             rows.append(row)
-        lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self._protects()}']
+        lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table(heads, rows, range(len(self.keys))))
         if len(self.labels) > _TEXT_ROWS:
             lines.append(f"  … {len(self.labels) - _TEXT_ROWS:,} more groups: see .rows, .to_pandas() or --format csv")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import exact, sql
+from .bounds import Bounds, find_bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discover, plan_keys
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
@@ -254,6 +255,29 @@ class Source:
     def plan_keys(self, column: str, *, epsilon: Number, delta: Number, **options: Any) -> KeyPlan:
         """Tell how many people a key needs to be found by ``discover``, without reading any data; it costs nothing."""
         return plan_keys(self.schema, column, epsilon=epsilon, delta=delta, **options)
+
+    def bounds(
+        self,
+        column: str,
+        *,
+        epsilon: Number,
+        where: str | None = None,
+        analyst: str | None = None,
+        progress: Progress | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Bounds:
+        """Find bounds of a numeric column that hold most values, when none are known: charge ε to the ledger.
+
+        Args:
+            column: a column that is declared as a number or integer; bounds that it has do not count.
+            epsilon: the privacy to spend.
+            where: a condition such as "age >= 65".
+            analyst: whose cap in the ledger it counts against.
+            progress: a function that is told the share that is done, 0 to 1, while the engine runs.
+            entropy: leave it alone, except in tests.
+        """
+        plan = plan_bounds(self.schema, column, epsilon=epsilon, where=where)
+        return find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
 
     def declare(self, columns: Mapping[str, Column | str] | None = None, **more: Column | str) -> Source:
         """Return a source of the same table and ledger with these columns declared, in place of those they replace."""
