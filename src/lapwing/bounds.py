@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from . import exact, report
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
-from .errors import NothingFound, UnsupportedQuery
+from .errors import CannotDeclare, UnsupportedQuery
 from .exact import Number
 from .laplace import DiscreteLaplace
 from .ledger import Ledger
@@ -172,7 +172,7 @@ class Bounds:
     @cached_property
     def _ends(self) -> tuple[Fraction, Fraction]:
         if not self._occupied:
-            raise NothingFound(
+            raise CannotDeclare(
                 f'No bin of "{self.name}" stands out of the noise of {report.shown(float(self.margin))} rows',
                 "Ask with a larger ε, or take bounds from what the column means.",
             )

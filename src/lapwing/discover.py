@@ -30,7 +30,7 @@ from .condition import condition_of, parse_condition, parsed
 from .engine.duckdb import Progress, Table
 from .engine.keys import LoweredKeys, lower_keys
 from .entropy import SYSTEM, Entropy
-from .errors import InvalidParameter, InvalidSource, LedgerError, MissingLibrary, NothingFound, UnsupportedQuery
+from .errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, MissingLibrary, UnsupportedQuery
 from .exact import Number
 from .laplace import DiscreteLaplace
 from .ledger import Entry, Ledger
@@ -319,9 +319,14 @@ class Discovery:
     def column(self, other: str | None = None) -> Column:
         """Return the declaration of the column with the keys found; ``other`` names the group of all others."""
         if not self.keys:
-            raise NothingFound(
+            raise CannotDeclare(
                 f'No key of "{self.plan.name}" reached the threshold of {self.threshold:,} {self.plan.counted}',
                 "Ask with a larger ε or δ, or fewer keys per person.",
+            )
+        if other is not None and (other == "" or other in self.keys):
+            raise CannotDeclare(
+                f'"{other}" cannot be the name of all other keys: it is empty, or one that was found',
+                "Give another name; the same question again is free.",
             )
         return keys(self.keys, other=other)
 

@@ -231,7 +231,7 @@ def test_nothing_found_is_said(values, tmp_path):
     assert (found.to_dict()["low"], found.to_dict()["outside"]) == (None, None)
     assert found.to_csv() == "low,high,count,count_low,count_high\n"
     for ask in (lambda: found.low, lambda: found.high, found.column, found.to_toml):
-        with pytest.raises(errors.NothingFound, match="What was charged stays charged"):
+        with pytest.raises(errors.CannotDeclare, match="What was charged stays charged"):
             ask()
 
 

@@ -383,7 +383,7 @@ def test_nothing_found_is_said_and_cannot_be_declared(tmp_path):
         assert found.keys == ()
         assert "No key reached the threshold" in str(found)
         for ask in (found.column, found.to_toml):
-            with pytest.raises(errors.NothingFound, match="What was charged stays charged"):
+            with pytest.raises(errors.CannotDeclare, match="What was charged stays charged"):
                 ask()
         assert found.to_csv() == "key,count,count_low,count_high\n"
 
@@ -418,8 +418,9 @@ def test_what_was_found_can_be_declared_in_python_and_in_a_file(tmp_path):
     answer = source.declare(key=found.column(other="rest")).release(lw.count(), by="key", epsilon=1)
     assert [row["key"] for row in answer.rows] == ["a", "b", "rest"]
     assert source.schema.columns["key"].keys is None
-    with pytest.raises(errors.RequestError):
-        found.column(other="a")
+    for name in ("a", ""):
+        with pytest.raises(errors.CannotDeclare, match="the same question again is free"):
+            found.column(other=name)
     pd.DataFrame({"p": [1], "key": ["a"]}).to_csv(tmp_path / "f.csv", index=False)
     head = 'name = "f"\ntable = "f.csv"\nepsilon = 1\ndelta = 1e-6\n'
     (tmp_path / "f.toml").write_text(head + found.to_toml("rest"))

@@ -95,7 +95,7 @@ EXAMPLES = [
         'The table of "visits" could not be opened. Nothing was charged. The file is missing.',
     ),
     (
-        errors.NothingFound('No key of "ward" reached the threshold of 20 people', "Ask with a larger ε."),
+        errors.CannotDeclare('No key of "ward" reached the threshold of 20 people', "Ask with a larger ε."),
         'No key of "ward" reached the threshold of 20 people. What was charged stays charged. Ask with a larger ε.',
     ),
     (
