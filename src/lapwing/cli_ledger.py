@@ -161,14 +161,15 @@ def _show(opened: Ledger, form: str) -> None:
         return
     left = f"ε: {text(whole.remaining)} left of {text(whole.total)}"
     left_delta = f", δ: {text(delta.remaining)} left of {text(delta.total)}" if delta.total else ""
+    both = bool(delta.total)
     rows = [
         [str(e.number), e.time.replace("T", " ").replace("+00:00", ""), e.analyst or "", _what(e), _amount(e.epsilon),
-         *([_amount(e.delta)] if delta.total else []), text(e.spent), f"by {answers[e.number]}" if e.number in answers else "no" if e.kind == "charge" else ""]
+         *([_amount(e.delta)] if both else []), text(e.spent),
+         f"by {answers[e.number]}" if e.number in answers else "no" if e.kind == "charge" else ""]
         for e in entries
         if e.kind != "answer"
     ]  # fmt: skip
-    letters = ["ε", "δ"] if delta.total else ["ε"]
-    heads = ["entry", "when (UTC)", "who", "what", *letters, "spent", "answered"]
+    heads = ["entry", "when (UTC)", "who", "what", *(["ε", "δ"] if both else ["ε"]), "spent", "answered"]
     print_table(f"{opened.where}   {left}{left_delta}", heads, rows)
     if people:
         _print_budgets("Analysts", people)
