@@ -252,9 +252,19 @@ class Source:
         found = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
         return found.at(sure)
 
-    def plan_keys(self, column: str, *, epsilon: Number, delta: Number, **options: Any) -> KeyPlan:
+    def plan_keys(
+        self,
+        column: str,
+        *,
+        epsilon: Number,
+        delta: Number,
+        where: str | None = None,
+        keys_per_person: int | None = None,
+    ) -> KeyPlan:
         """Tell how many people a key needs to be found by ``discover``, without reading any data; it costs nothing."""
-        return plan_keys(self.schema, column, epsilon=epsilon, delta=delta, **options)
+        return plan_keys(
+            self.schema, column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person
+        )
 
     def bounds(
         self,
