@@ -46,6 +46,7 @@ def survives(table, threshold, keys):
 )
 def test_K1_the_threshold_is_the_smallest_that_hides_a_single_person(scale, delta, keys):
     found, table, level = lw.DiscreteLaplace(scale).threshold(delta, keys), Thresholds(scale), F(delta) * ONE
+    assert found >= 2
     at, before = survives(table, found, keys), survives(table, found - 1, keys)
     assert at + keys * ERROR < level
     assert before - keys * ERROR > level
@@ -260,6 +261,17 @@ def test_K2_what_is_recorded_is_count_plus_noise_where_it_reaches_the_threshold(
     recorded = (tmp_path / "t.ledger").read_bytes()
     assert b'["a","b"]' in recorded
     assert b'"c"' not in recorded
+
+
+def test_K2_T11_a_key_is_shown_from_the_threshold_on_and_not_one_below():
+    """With noise that can be drawn again, counts that come to T and to T - 1 exactly."""
+    schema = make_schema("t", {"key": "integer"}, None, None, "add_remove", None)
+    plan = plan_keys(schema, "key", epsilon="0.1", delta="1e-8")
+    noise = lw.discrete_laplace(10, 50, entropy=EntropyForTests(8)).tolist()
+    for off, shown in ((0, 50), (-1, 0), (1, 50)):
+        tally = KeyTally([(key, plan.threshold + off - each) for key, each in enumerate(noise)])
+        answer = tally.shown(plan, EntropyForTests(8))
+        assert (len(answer["keys"]), set(answer["counts"])) == (shown, {plan.threshold + off} if shown else set())
 
 
 def test_K2_a_key_is_shown_as_often_as_its_law_says(tmp_path):
