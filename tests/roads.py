@@ -2,10 +2,13 @@
 
 ``Thresholds(s, q).at(h)`` is T(h) = 2·e^(-qh/s)/(1 + e^(-1/s)) = P(|X| ≥ q·h) for h ≥ 1, as an integer over 2^320 with
 an error below ``ERROR``.  e^(-x) comes from its Taylor series in ``Fraction`` arithmetic on integers.
+
+``Racer`` is a run of claim N6 in integers over 2^640: 1 - (1 - V)^(1/m) comes from Newton's method.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -59,6 +62,50 @@ class Thresholds:
         shift = PLACES - known
         below = h == 0 or (bits + 1) << shift <= self.at(h) - ERROR
         return below and bits << shift >= self.at(h + 1) + ERROR
+
+
+WIDE = 640
+
+
+@dataclass
+class Racer:
+    """A run of ``size`` candidates with V = seen/2^known, and the chance q = 1 - (1 - V)^(1/size)."""
+
+    seen: int
+    known: int
+    size: int
+    gamma: Fraction
+
+    def __post_init__(self) -> None:
+        rest = ((1 << self.known) - self.seen) << (WIDE - self.known)
+        self.chance, step = ((1 << WIDE) - rest) // self.size, 1 << WIDE
+        while step > 1 << 100:  # from below, ever nearer; what is left is below 2^-540, and q is above 2^-200
+            power = fixed_power((1 << WIDE) - self.chance, self.size - 1)
+            step = ((power * ((1 << WIDE) - self.chance) >> WIDE) - rest << WIDE) // (self.size * power)
+            self.chance += step
+
+    def beats(self, other: Racer) -> bool:
+        """Return whether y - γ is the higher one, that is q·e^γ the lower one."""
+        ahead = other.gamma - self.gamma
+        mine = self.chance * exp_minus(max(ahead, Fraction(0)), WIDE)
+        others = other.chance * exp_minus(max(-ahead, Fraction(0)), WIDE)
+        assert abs(mine - others) > max(mine, others) >> 310, "the tie is too near for this road"
+        return mine < others
+
+    def rival(self, size: int, gamma: Fraction) -> int:
+        """Return the V, over 2^640, with which a run of this size and γ ties with this one."""
+        chance = self.chance * exp_minus(gamma - self.gamma, WIDE) >> WIDE
+        return (1 << WIDE) - fixed_power((1 << WIDE) - chance, size)
+
+
+def fixed_power(base: int, exponent: int) -> int:
+    """Return (base/2^640)^exponent·2^640."""
+    result = 1 << WIDE
+    while exponent:
+        if exponent & 1:
+            result = result * base >> WIDE
+        base, exponent = base * base >> WIDE, exponent >> 1
+    return result
 
 
 class ScriptedStream:

@@ -25,6 +25,9 @@ TESTS = {
     "floats on the grid",
     "coins",
     "uniform array",
+    "race of runs",
+    "race of single candidates",
+    "a race with a unit 20 % too large is rejected",
     "randomized response",
     "a scale 4 % too small is rejected",
     "a scale 4 % too large is rejected",
@@ -38,6 +41,13 @@ TESTS = {
     "bars of variances",
     "bars of 1,000 groups at once",
     "noise of a release",
+    "bars of quantiles of incomes",
+    "bars of quantiles of ages",
+    "bars of quantiles of many zeros",
+    "bars of quantiles of all equal",
+    "bars of quantiles of few",
+    "bars of cumulative counts",
+    "a scale a quarter too large is rejected by the bars of cumulative counts",
 }
 
 

@@ -78,8 +78,8 @@ def engine_tally(schema: Schema, plan, table) -> dict[int, list[tuple[int, ...]]
     return found
 
 
-def plan_of(schema: Schema, statistics, by=(), where=None, epsilon=1):
-    return make_plan(schema, make_query(statistics, by, where, schema), epsilon=epsilon)
+def plan_of(schema: Schema, statistics, by=(), where=None, epsilon=1, intervals=True):
+    return make_plan(schema, make_query(statistics, by, where, schema), epsilon=epsilon, intervals=intervals)
 
 
 # --- the second road ---

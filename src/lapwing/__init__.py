@@ -8,7 +8,7 @@
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
     Source                       a table about people: plan, release, sql; discover and bounds for what is not public
     number, keys                 what a column may hold: bounds, or keys to group by
-    count, sum, mean, variance, std, proportion, histogram
+    count, sum, mean, variance, std, proportion, histogram, median, quantile, min, max
                                  what to ask of a source
     Ledger                       a budget that lasts, is shared, and cannot be overspent
     errors                       what can be refused, as one tree
@@ -23,7 +23,7 @@ from .accuracy import epsilon_for, size_for
 from .laplace import DiscreteLaplace, Laplace
 from .mechanism import LaplaceMechanism, laplace, randomized_response
 from .noise import discrete_laplace
-from .query import count, histogram, mean, proportion, std, sum, variance
+from .query import count, histogram, max, mean, median, min, proportion, quantile, std, sum, variance
 from .schema import keys, number
 
 if TYPE_CHECKING:
@@ -45,9 +45,13 @@ __all__ = [
     "histogram",
     "keys",
     "laplace",
+    "max",
     "mean",
+    "median",
+    "min",
     "number",
     "proportion",
+    "quantile",
     "randomized_response",
     "sensitivity",
     "size_for",

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from .exact import text
 if TYPE_CHECKING:
     from .bounds import Bounds
     from .discover import Discovery
-    from .plan import Plan
+    from .plan import Part, Plan
     from .query import Statistic
     from .release import Release
     from .schema import Schema
@@ -33,6 +34,9 @@ _weights: Decorator = click.option(
     "--weight", "weights", multiple=True, metavar="COLUMN=NUMBER",
     help="How ε is split over columns, for example --weight cost=3 --weight age=1.",
 )  # fmt: skip
+_no_intervals: Decorator = click.option(
+    "--no-intervals", is_flag=True, help="Put all of the ε of quantiles into their values, and none into error bars."
+)
 _source: Decorator = click.argument("source", type=click.Path(dir_okay=False), metavar="SOURCE")
 _where: Decorator = click.option("--where", metavar="CONDITION", help='Which rows count, for example "age >= 65".')
 _analyst: Decorator = click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
@@ -79,6 +83,7 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 )  # fmt: skip
 @click.option("--rows", default=1000, show_default=True, help="Rows of a group to assume, for the error of means.")
 @_weights
+@_no_intervals
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
 @confidence_option
 @format_option
@@ -89,6 +94,7 @@ def plan(
     errors: Sequence[str],
     rows: int,
     weights: Sequence[str],
+    no_intervals: bool,
     show_sql: bool,
     confidence: str,
     form: str,
@@ -105,7 +111,15 @@ def plan(
         raise click.UsageError("give --epsilon, or --error to be told the ε it needs")
     opened, split = Source.open(source), _pairs(weights)
     error = errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None
-    made = opened.plan(sql, epsilon=epsilon, error=error, weights=split, confidence=confidence, rows=rows)
+    made = opened.plan(
+        sql,
+        epsilon=epsilon,
+        error=error,
+        weights=split,
+        confidence=confidence,
+        rows=rows,
+        intervals=not no_intervals,
+    )
     if form == "json":
         print_json(**made.to_dict())
         return
@@ -130,6 +144,7 @@ def _left(source: Source) -> str:
 @click.argument("sql")
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend on this release.")
 @_weights
+@_no_intervals
 @_analyst
 @click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
@@ -145,6 +160,7 @@ def release(
     sql: str,
     epsilon: str,
     weights: Sequence[str],
+    no_intervals: bool,
     analyst: str | None,
     simultaneous: bool,
     nonnegative: bool,
@@ -172,7 +188,13 @@ def release(
         _check_writable(output, force, output.resolve() == Path(source).resolve() or opened.holds(output))
     with _asking() as progress:
         made = opened.release(
-            sql, epsilon=epsilon, weights=split, analyst=analyst, confidence=confidence, progress=progress
+            sql,
+            epsilon=epsilon,
+            weights=split,
+            analyst=analyst,
+            confidence=confidence,
+            intervals=not no_intervals,
+            progress=progress,
         )
     made = made.at(simultaneous=simultaneous)
     _write(made.nonnegative() if nonnegative else made, form, output)
@@ -301,6 +323,8 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
 def _instead(plan: Plan, statistic: Statistic) -> list[str]:
     """Say why noise is not added to the statistic itself, as textbooks do: its sensitivity is as wide as its range."""
     parts = plan.answering(statistic)
+    if statistic.level is not None:
+        return _chosen(plan, statistic)
     if statistic.kind not in ("mean", "proportion", "variance", "std") or plan.parts[parts[0]].measurement.whole:
         return []
     column = None if statistic.column is None else plan.schema.columns[statistic.column]
@@ -311,6 +335,31 @@ def _instead(plan: Plan, statistic: Statistic) -> list[str]:
         f"     (Noise on {statistic.text} itself would be for a sensitivity of {text(sensitivity)}, however many rows "
         f"there are: claim {entry.claim}.)"
     ]
+
+
+def _chosen(plan: Plan, statistic: Statistic) -> list[str]:
+    """Say what noise on a quantile itself would have needed: its sensitivity is the range of the column."""
+    column, (i,) = plan.schema.columns[statistic.column or ""], plan.answering(statistic)
+    entry = catalogue.entry({"0": "minimum", "1": "maximum"}.get(text(statistic.level or Fraction(0)), "median"))
+    sensitivity = entry.sensitivity(low=column.low, high=column.high)
+    return [
+        f"     (Noise on {statistic.text} itself would need the scale {text(sensitivity / plan.parts[i].epsilon)}: one "
+        f"person can move it by {text(sensitivity)}, claim {entry.claim}.)"
+    ]
+
+
+def _quantiles(plan: Plan, part: Part) -> str:
+    """Say how the quantiles of a column were chosen."""
+    selection, one = plan.selection(part), plan.schema.weight
+    levels = ", ".join(text(level) for level in part.measurement.levels)
+    told = (
+        f"     {part.measurement.name} (levels {levels}): values chosen by permute-and-flip (claims Q1 to Q3), "
+        f"{selection.depth} {'choices' if selection.depth > 1 else 'choice'} one after the other at ε = "
+        f"{text(selection.each)} each"
+    )
+    if part.measurement.interval:
+        told += f"; rows counted around them for the bars, noise scale {text(selection.scale / one)} (claim Q5)"
+    return told
 
 
 def _first_stages(schema: Schema, question: str, spent: str, entry: int | None) -> list[str]:
@@ -352,6 +401,9 @@ def _stages(plan: Plan, made: Release, answer: str) -> str:
     ]
     rows = made.answer.get("rows")
     for part in plan.parts:
+        if part.measurement.levels:
+            lines.append(_quantiles(plan, part))
+            continue
         measurement, unit = part.measurement, part.measurement.unit(schema)
         lines.append(
             f"     {measurement.name}: cells {', '.join(measurement.names)}; one person moves them by at most "

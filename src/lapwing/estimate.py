@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .accuracy import ratio_interval, spread_interval, tail_quantile
 from .laplace import DiscreteLaplace
 from .measure import Measurement
-from .plan import Plan, is_counted, linear_margin, root, whole_margin
+from .plan import Part, Plan, is_counted, linear_margin, root, whole_margin
 from .query import Statistic
 
 Noisy = Sequence[Sequence[Sequence[int]]]
@@ -53,6 +53,8 @@ def _estimate(
         return _linear(plan, statistic, noisy, n, confidence, cells)
     (i,) = parts
     part, own = plan.parts[i], noisy[i]
+    if statistic.level is not None:
+        return _quantile(plan, statistic.level, part, own, confidence, cells)
     if part.measurement.whole:
         return _whole(plan, statistic, part.measurement, own[0][0], plan.scale(part, n), n or 0, confidence)
     beyond, scale = float(1 - root(confidence, cells)), float(plan.scale(part))
@@ -71,6 +73,40 @@ def _estimate(
         around = [np.maximum(rows + way * off, 2.0) for way in (0, 1, -1)]
         ends = [end * n / (n - 1) for end, n in zip(ends, around, strict=True)]
     return Estimate(*(np.sqrt(each) if statistic.kind == "std" else each for each in ends))
+
+
+def _quantile(
+    plan: Plan, level: Fraction, part: Part, noisy: Sequence[Sequence[int]], confidence: Fraction, cells: int
+) -> Estimate:
+    """Return a quantile and its bar (claim Q5): the nearest ends of which the counts show that they hold it."""
+    measurement, selection = part.measurement, plan.selection(part)
+    found = np.array(noisy, dtype=object)
+    value = found[measurement.levels.index(level)]
+    low, high = np.zeros_like(value), np.full_like(value, measurement.grid.steps)
+    if measurement.interval:
+        points = len(measurement.levels) + 2 * len(measurement.inner)
+        borders = np.array(selection.borders(list(found[:points])))
+        place = np.argsort(np.argsort(borders, axis=0, kind="stable"), axis=0, kind="stable")
+        upto = np.cumsum(found[points:], axis=0)
+        off = np.take_along_axis(upto, place, axis=0) - level * upto[-1]
+        lower, upper = selection.sides(level)
+        below, which = np.unique(place[[*lower, *upper]] + 1, return_inverse=True)
+        margin = np.array(selection.margins(level, root(confidence, cells), below.tolist()))[which]
+        margin = margin.reshape(-1, len(value))
+        for i, beyond in zip(lower, margin, strict=False):
+            low = np.where(off[i] + beyond < 0, borders[i], low)
+        for i, beyond in zip(upper, margin[len(lower) :], strict=True):
+            high = np.where(off[i] - beyond > 0, borders[i] - 1, high)
+    return _on_grid(measurement, plan, value, low, high)
+
+
+def _on_grid(measurement: Measurement, plan: Plan, *indices: NDArray[Any]) -> Estimate:
+    """Return values of grid indices, and the ends of bars widened by the half step by which values were rounded."""
+    grid = measurement.grid
+    if plan.schema.columns[measurement.column or ""].kind == "integer" and grid.step == 1:
+        return Estimate(*((each + grid.low).astype(np.int64) for each in indices))
+    found = [((each + grid.low) * grid.step).astype(float) for each in indices]
+    return Estimate(*_rounded(found, measurement, plan))
 
 
 def _rounded(ends: list[Any], measurement: Measurement, plan: Plan) -> list[Any]:

@@ -11,6 +11,7 @@ on its column's grid, i = 0 … M steps above the lower bound, with M steps in a
     variance    Σ(M-i)², Σ2i(M-i), Σi² (and missing: M² each)      M²
     whole sum   Σi           (change_one, whole table)             M between neighbors
     whole variance  nΣi² - (Σi)²  (change_one, whole table)        M²(n - 1) between neighbors
+    quantiles   rows between the values that ``selection`` finds   1
 
 Claim P1 (mass).  A row of weight w moves the cells of a measurement by exactly w times its mass in L1 (total: at most),
 whatever its value, key or group.  So a person whose weights add up to at most W moves them by at most W·mass under
@@ -36,25 +37,29 @@ as good as continuous.  Proofs: docs/explanation/measure.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .query import Condition, Query, Statistic, quoted
 from .schema import Grid, Schema
 
-Form = Literal["rows", "count", "total", "mean", "variance", "whole sum", "whole variance"]
+Form = Literal["rows", "count", "total", "mean", "variance", "whole sum", "whole variance", "quantiles"]
 
 UNIT = Grid(Fraction(1), 0, 1)
 """The grid of a condition: no, yes."""
 
+WITHOUT = " without intervals"
 _FINE = 2**16
 
 CLAIMS: dict[Form, str] = {
     "rows": "P1", "count": "P1", "total": "P1", "mean": "P2", "variance": "P3",
-    "whole sum": "P5", "whole variance": "P5",
+    "whole sum": "P5", "whole variance": "P5", "quantiles": "Q1",
 }  # fmt: skip
 
 Linear = Literal["rows", "count", "sum"]
@@ -69,12 +74,21 @@ class Sums(NamedTuple):
     second: int
 
 
+class Spread(NamedTuple):
+    """What the engine returns for quantiles, sorted by group and grid index: the weight of the rows at each index."""
+
+    groups: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+
 @dataclass(frozen=True)
 class Measurement:
     """What is measured of one column or condition (the target), for every group.
 
     ``missing`` says that rows whose value is missing are counted in a cell of their own; ``fill`` is the index that
-    a missing value counts as, where every row must count.
+    a missing value counts as, where every row must count.  Quantiles have their ``levels``, in rising order, and
+    ``interval`` says whether error bars are measured too; how they are found is told in ``selection``.
     """
 
     form: Form
@@ -82,6 +96,8 @@ class Measurement:
     condition: Condition | None = None
     grid: Grid = UNIT
     missing: bool = False
+    levels: tuple[Fraction, ...] = ()
+    interval: bool = True
 
     @property
     def target(self) -> str:
@@ -93,7 +109,8 @@ class Measurement:
     @property
     def name(self) -> str:
         """The form and the target, as text."""
-        return "rows" if self.form == "rows" else f"{self.form} of {self.target}"
+        without = "" if self.interval else WITHOUT
+        return "rows" if self.form == "rows" else f"{self.form} of {self.target}{without}"
 
     @property
     def whole(self) -> bool:
@@ -103,7 +120,7 @@ class Measurement:
     @cached_property
     def degree(self) -> int:
         """The highest power of the index that is summed."""
-        return {"rows": 0, "count": 0, "variance": 2, "whole variance": 2}.get(self.form, 1)
+        return {"rows": 0, "count": 0, "quantiles": 0, "variance": 2, "whole variance": 2}.get(self.form, 1)
 
     @property
     def fill(self) -> int | None:
@@ -135,8 +152,28 @@ class Measurement:
             "variance": ("low", "middle", "high"),
             "whole sum": ("total",),
             "whole variance": ("spread",),
+            "quantiles": self._points,
         }[self.form]
         return (*own, "missing") if self.missing else own
+
+    @property
+    def _points(self) -> tuple[str, ...]:
+        """The names of what quantiles release: the values, the ends of their bars, and counts between all of these."""
+        values = [f"q{level}" for level in self.levels]
+        if not self.interval:
+            return tuple(values)
+        ends = [f"{side} q{level}" for level in self.inner for side in ("low", "high")]
+        return (*values, *ends, *(f"cell {i}" for i in range(self.borders + 1)))
+
+    @property
+    def inner(self) -> tuple[Fraction, ...]:
+        """The levels that are neither minimum nor maximum."""
+        return tuple(level for level in self.levels if 0 < level < 1)
+
+    @property
+    def borders(self) -> int:
+        """The number of borders between which rows are counted: four around a quantile, one at an extreme."""
+        return 4 * len(self.inner) + len(self.levels) - len(self.inner)
 
     def cells(self, sums: Sums) -> tuple[int, ...]:
         """Return the cells of one group, exactly."""
@@ -215,17 +252,28 @@ def is_whole(schema: Schema, query: Query) -> bool:
     return schema.neighbors == "change_one" and every_row
 
 
-def measurements(schema: Schema, query: Query) -> tuple[Measurement, ...]:
+def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[Measurement, ...]:
     """Return what to measure so that all statistics of the query are answered, one measurement for each target.
 
     The order does not depend on that of the statistics: the record of a question is read by those who ask it in other
-    words.
+    words.  Quantiles of a column have a measurement of their own, with ``intervals`` or without.
     """
     kinds: dict[str | Condition, set[str]] = {}
+    levels: dict[str, set[Fraction]] = {}
     for statistic in query.statistics:
         target = target_of(statistic)
-        if target is not None:
+        if statistic.level is not None:
+            levels.setdefault(str(target), set()).add(statistic.level)
+        elif target is not None:
             kinds.setdefault(target, set()).add(statistic.kind)
+    quantiles = [
+        Measurement("quantiles", column, grid=_grid(schema, column), levels=tuple(sorted(found)), interval=intervals)
+        for column, found in sorted(levels.items())
+    ]
+    return (*_sums(schema, query, kinds), *quantiles)
+
+
+def _sums(schema: Schema, query: Query, kinds: Mapping[str | Condition, set[str]]) -> tuple[Measurement, ...]:
     whole = is_whole(schema, query)
     rows = any(target_of(statistic) is None for statistic in query.statistics) and not whole
     if not kinds:
@@ -234,12 +282,15 @@ def measurements(schema: Schema, query: Query) -> tuple[Measurement, ...]:
     for target, asked in sorted(kinds.items(), key=lambda each: str(each[0])):
         column = target if isinstance(target, str) else None
         condition = None if isinstance(target, str) else target
-        declared = schema.columns[column].grid if column is not None else None
-        grid = declared or UNIT
+        grid = UNIT if column is None else _grid(schema, column)
         for form in _forms(asked, whole, rows):
             missing = rows and column is not None and form != "total"
             found.append(Measurement(form, column, condition, grid, missing))
     return tuple(found)
+
+
+def _grid(schema: Schema, column: str) -> Grid:
+    return schema.columns[column].grid or UNIT
 
 
 def _forms(asked: set[str], whole: bool, rows: bool) -> list[Form]:
@@ -270,7 +321,12 @@ def answering(statistic: Statistic, measured: Sequence[Measurement]) -> list[int
     if target is None:
         all_rows = (_counts_rows(each) for each in measured)
         return [i for i, counts in enumerate(all_rows) if counts]
-    own = [i for i, each in enumerate(measured) if target in (each.column, each.condition)]
+    selected = statistic.level is not None
+    own = [
+        i
+        for i, each in enumerate(measured)
+        if target in (each.column, each.condition) and (each.form == "quantiles") == selected
+    ]
     if len(own) > 1:
         spread = statistic.kind in ("variance", "std")
         own = [i for i in own if (measured[i].form == "whole variance") == spread]

@@ -19,6 +19,14 @@ Claim N4 (coin).  ``coins`` returns True with probability exactly e^(-γ) for ea
 
 Claim N5 (uniform).  ``uniform(n)`` returns each of 0 … n-1 with probability exactly 1/n.
 
+Claim N6 (race).  Of candidates with exponents γ, the least of them 0, ``race`` returns each with exactly the
+probability that permute-and-flip gives it: coins of probability e^(-γ) are flipped in random order, and the first
+head wins.  It draws the highest y - γ, with independent exponential variables y.  For a run of m candidates with
+the same γ it draws the maximum of their y at once, y = -ln(1 - (1 - V)^(1/m)) for V uniform on (0, 1).  With b the
+63 bits of V seen and v = b·2^-63 in float64, y - γ in float64 errs by at most
+    2t + 2^-48·(1 + y + γ),   t = (2^-52 + 1/b)/(1 - v),   where t ≤ 1/8,
+if ``log1p``, ``expm1`` and ``log`` err by at most 4 units in the last place.
+
 Only the seen bits of U exist so far: the slow path draws more of them as needed and decides in decimal
 arithmetic of growing precision.  Proofs: docs/explanation/noise.md.
 """
@@ -28,12 +36,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from operator import index
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +67,9 @@ _ONES = (1 << 16) - 1
 
 _CERTAIN = Fraction(10**100)
 """An exponent with which a coin is tails in float64 and at every precision."""
+
+_SEEN = (1 << 63) - 1
+"""The bits of a word below its sign."""
 
 Shape = int | tuple[int, ...]
 
@@ -363,6 +375,116 @@ def uniform(below: int, size: Shape | None = None, *, entropy: Entropy = SYSTEM)
         flat[where] = words
         where = where[words >= below]
     return out
+
+
+def race(
+    exponents: NDArray[np.int64] | Sequence[int],
+    unit: Fraction,
+    sizes: NDArray[np.int64],
+    *,
+    entropy: Entropy = SYSTEM,
+) -> tuple[int, int]:
+    """Return the winner of permute-and-flip: its run, and its number within the run (claim N6).
+
+    Args:
+        exponents: one whole number from 0 on for each run; only their differences count.
+        unit: what the exponents count, a positive rational.
+        sizes: how many candidates each run stands for; 0 for none.
+        entropy: leave it alone, except in tests.
+    """
+    step, given, counts = exact.positive(unit, "unit"), _whole_numbers(exponents), np.asarray(sizes)
+    if counts.dtype.kind != "i" or counts.shape != given.shape or counts.min(initial=0) < 0 or not counts.any():
+        raise InvalidParameter("another array", "sizes", "a whole number from 0 on for each exponent, not always 0")
+    filled = counts > 0
+    least = given.min(where=filled, initial=given[filled.argmax()])
+    stream, best = entropy.stream(), -math.inf
+    front: list[tuple[float, int, int]] = []  # upper end, run and bits of those that may still win
+    for start in range(0, given.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        words = np.empty(counts[part].size, np.int64)
+        stream.fill(words)
+        words &= _SEEN
+        score, slack = _scores(words, counts[part], _products(np.maximum(given[part], least) - least, step))
+        best = max(best, float(np.maximum.reduce(score - slack)))
+        score += slack
+        ahead = np.flatnonzero(score >= best)
+        ahead = ahead[counts[part][ahead] > 0]
+        front = [each for each in front if each[0] >= best]
+        front += zip(score[ahead].tolist(), (start + ahead).tolist(), words[ahead].tolist(), strict=True)
+    winner = front[0][1]
+    if len(front) > 1:
+        runs = [_Run(j, bits, int(counts[j]), int(given[j] - least) * step) for _, j, bits in front]
+        winner = _win_slowly(runs, entropy).number
+    return winner, uniform(int(counts[winner]), entropy=entropy)
+
+
+def _whole_numbers(asked: NDArray[np.int64] | Sequence[int]) -> NDArray[Any]:
+    """Return whole numbers from 0 on as a flat array, of Python's integers if they came as such."""
+    given: NDArray[Any]
+    if isinstance(asked, np.ndarray) and asked.dtype.kind == "i":
+        given = asked
+    else:
+        try:
+            given = np.array([index(each) for each in asked if not isinstance(each, bool)], object)
+        except TypeError:
+            given = np.array([-1])
+    if given.shape != (len(asked),) or given.min(initial=0) < 0:
+        raise InvalidParameter("another number", "exponent", "a whole number from 0 on")
+    return given
+
+
+def _products(exponents: NDArray[Any], step: Fraction) -> NDArray[np.float64]:
+    """Return exponent·unit in float64; what is far beyond every y may be taken as less than it is."""
+    with suppress(OverflowError):
+        return exponents.astype(np.int64, copy=False) * np.float64(min(step, _CERTAIN))
+    return np.array([float(min(each * step, _CERTAIN)) for each in exponents])
+
+
+def _scores(
+    bits: NDArray[np.int64], sizes: NDArray[np.int64], gamma: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return y - γ and its error bound (claim N6), infinite where it is not known; y is 0 in a run of size 0."""
+    with np.errstate(all="ignore"):  # v = 1 and the size 0 divide by 0
+        seen = np.maximum(bits.astype(np.float64), 1)  # with the bits 0 or 1 the bound is infinite anyway
+        v = seen * 2.0**-63
+        y = -np.log(-np.expm1(np.log1p(-v) / sizes))
+        t = (2.0**-52 + 1 / seen) / (1 - v)
+        slack = 2 * t + 2.0**-48 * (1 + y + gamma)
+        slack[~(t <= 0.125)] = math.inf
+    return y - gamma, slack
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run that may win: its number, the bits of V drawn so far, how many candidates it has, and their γ."""
+
+    number: int
+    bits: int
+    size: int
+    gamma: Fraction
+
+
+def _win_slowly(runs: list[_Run], entropy: Entropy) -> _Run:
+    """Return the run with the highest score, drawing more bits of each V."""
+    known = 63
+    while len(runs) > 1:
+        known += 64
+        context = exact.arithmetic(known)  # decimals enough for every bit of V
+        runs = [replace(run, bits=run.bits << 64 | entropy.bits(64)) for run in runs]
+        best = max(_end(run, run.bits + 1, known, -1, context) for run in runs)
+        runs = [run for run in runs if _end(run, run.bits, known, 1, context) >= best]
+    return runs[0]
+
+
+def _end(run: _Run, bits: int, known: int, side: int, context: Context) -> Decimal:
+    """Return a bound of the score at V = bits/2^known, from below or above as ``side`` is -1 or 1."""
+    rest = context.divide(Decimal((1 << known) - bits), Decimal(1 << known))
+    root = context.exp(context.divide(context.ln(rest), Decimal(run.size)))
+    chance = context.subtract(context.subtract(Decimal(1), root), exact.unit(context, 4 * side))
+    y = context.minus(context.ln(max(chance, Decimal(0))))
+    gamma = exact.as_decimal(run.gamma, context)
+    slack = context.multiply(exact.unit(context, 4 * side), context.add(context.add(Decimal(1), context.abs(y)), gamma))
+    return context.add(context.subtract(y, gamma), slack)
 
 
 def _empty(size: object) -> NDArray[np.int64]:

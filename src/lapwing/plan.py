@@ -28,6 +28,7 @@ from .measure import CLAIMS, Linear, Measurement, answering, is_whole, measureme
 from .mechanism import NINETY_FIVE
 from .query import Query, Statistic
 from .schema import MAX_CELLS, Schema
+from .selection import MAX_GROUPS, Selection
 
 _LARGEST_SCALE = 2**200
 MOST_COMBINED = 4
@@ -70,6 +71,10 @@ class Plan:
     confidence: Fraction
     rows: int
 
+    def selection(self, part: Part) -> Selection:
+        """Return how the quantiles of a part are found."""
+        return Selection(part.measurement, self.schema, bool(self.query.by), part.epsilon)
+
     @cached_property
     def lowered(self) -> Lowered:
         """The SQL, and how many groups there are."""
@@ -97,10 +102,14 @@ class Plan:
 
     def sensitivity(self, part: Part, n: int | None = None) -> int:
         """Return how far one person can move the cells of a measurement."""
+        if part.measurement.levels:
+            return self.selection(part).moved
         return part.measurement.sensitivity(self.schema, self.query, self.rows if n is None else n)
 
     def scale(self, part: Part, n: int | None = None) -> Fraction:
-        """Return the scale of the noise in the cells of a measurement."""
+        """Return the scale of the noise in the cells of a measurement; for quantiles, in the counts for their bars."""
+        if part.measurement.levels:
+            return self.selection(part).scale
         return self.sensitivity(part, n) / part.epsilon
 
     def answering(self, statistic: Statistic) -> list[int]:
@@ -146,6 +155,8 @@ class Plan:
             return Forecast(statistic, "P5", Fraction(0), Fraction(0), 0.0, 0.0, "the number of rows is public")
         part = self.parts[parts[0]]
         measurement = part.measurement
+        if statistic.level is not None:
+            return self._rank_forecast(statistic, self.selection(part))
         unit = measurement.unit(self.schema)
         if statistic.kind == "count":
             unit = max(abs(weight) for weight in self.linear(parts[0], statistic))
@@ -163,6 +174,21 @@ class Plan:
             self.margin(statistic, *self.each_confidence(self.confidence, False)),
             self.margin(statistic, *self.each_confidence(self.confidence, True)),
             self._assumption(statistic, measurement),
+        )
+
+    def _rank_forecast(self, statistic: Statistic, selection: Selection) -> Forecast:
+        """Return what to expect of a quantile: its errors count rows."""
+        level = statistic.level or Fraction(0)
+        reach = selection.reach(level, selection.depth == 1) / self.schema.weight
+        usual = math.ceil(selection.usual(level, self.confidence))
+        return Forecast(
+            statistic,
+            "Q1",
+            reach,
+            reach / selection.each,
+            self.margin(statistic, *self.each_confidence(self.confidence, False)),
+            self.margin(statistic, *self.each_confidence(self.confidence, True)),
+            f"rows by which its rank is off; {usual:,} or so where values are spread evenly",
         )
 
     def _assumption(self, statistic: Statistic, measurement: Measurement) -> str:
@@ -185,6 +211,8 @@ class Plan:
             return whole_margin(margin, self.schema)
         (i,) = parts
         part = self.parts[i]
+        if statistic.level is not None:
+            return float(math.ceil(self.selection(part).promise(statistic.level, confidence, cells)))
         measurement, scale = part.measurement, self.scale(part)
         width = float(measurement.grid.step * measurement.grid.steps)
         if measurement.whole:
@@ -220,6 +248,7 @@ class Plan:
                     "sensitivity": exact.text(each.sensitivity),
                     "scale": exact.text(each.scale),
                     "claim": each.claim,
+                    **level_of(each.statistic),
                     "margin": each.margin,
                     "simultaneous_margin": each.simultaneous_margin,
                     "assumes": each.assumes,
@@ -272,6 +301,11 @@ class Plan:
         return "\n".join(lines)
 
 
+def level_of(statistic: Statistic) -> dict[str, str]:
+    """Return the level of a quantile, as JSON holds it, and nothing for other statistics."""
+    return {} if statistic.level is None else {"level": exact.text(statistic.level)}
+
+
 def root(confidence: Fraction, cells: int) -> Fraction:
     """Return the confidence of each of ``cells`` independent bars that hold at once with ``confidence``, rounded up."""
     if cells == 1:
@@ -318,12 +352,16 @@ def make_plan(
     confidence: Number = NINETY_FIVE,
     rows: int = 1000,
     split: Mapping[str, Number] | None = None,
+    intervals: bool = True,
 ) -> Plan:
     """Return the plan for a given ε, or with the smallest ε that meets the errors asked for.
 
-    ``split`` gives the shares of the measurements by name, as ``Plan.split`` returns them.
+    ``split`` gives the shares of the measurements by name, as ``Plan.split`` returns them.  Without ``intervals`` all
+    of the ε of quantiles goes to their values, and none to error bars.
     """
-    measured = measurements(schema, query)
+    if not isinstance(intervals, bool):
+        raise InvalidParameter(intervals, "intervals", "true or false")
+    measured = measurements(schema, query, intervals)
     targets = [
         (statistic, statistic.error if error is None or statistic.error is not None else exact.positive(error, "error"))
         for statistic in query.statistics
@@ -362,6 +400,8 @@ def make_plan(
         raise InvalidParameter("one", "noise scale", "at most 2^200: give bounds, weights and ε of a usual size")
     if made.groups * max(sum(len(each.names) for each in measured), 1) > MAX_CELLS:
         raise InvalidParameter(f"{made.groups:,}", "number of groups", f"so that there are at most {MAX_CELLS:,} cells")
+    if made.groups > MAX_GROUPS and any(each.levels for each in measured):
+        raise InvalidParameter(f"{made.groups:,}", "number of groups", f"at most {MAX_GROUPS:,} for quantiles")
     return made
 
 

@@ -10,15 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, overload
 
 from . import exact
 from .errors import InvalidParameter
 from .exact import Number
 from .schema import bin_edges
 
-StatisticKind = Literal["count", "sum", "mean", "variance", "std", "proportion", "histogram"]
+StatisticKind = Literal["count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile"]
 Value = Fraction | str | bool | date
+
+MOST_PARTS = 10**6
+"""The largest denominator of a quantile's share."""
 
 # --- conditions: true, false or (for a missing cell) neither; a row counts when its condition is true ---
 
@@ -146,6 +149,7 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 # --- statistics ---
 
+_LEVELS = {Fraction(0): "min", Fraction(1, 2): "median", Fraction(1): "max"}
 _FUNCTIONS = {"count": "COUNT", "sum": "SUM", "mean": "AVG", "histogram": "HISTOGRAM"}
 
 
@@ -154,7 +158,7 @@ class Statistic:
     """One number that is asked for each group; make it with ``count``, ``sum``, ``mean`` and the like.
 
     ``weight`` is its part when ε is split over columns, ``error`` the error that is wanted instead; ``name`` the name
-    of its column in the release.
+    of its column in the release; ``level`` that of a quantile, 0 for the minimum and 1 for the maximum.
     """
 
     kind: StatisticKind
@@ -165,6 +169,7 @@ class Statistic:
     weight: Fraction | None = None
     error: Fraction | None = None
     name: str | None = None
+    level: Fraction | None = None
 
     @property
     def text(self) -> str:
@@ -175,12 +180,18 @@ class Statistic:
             return f"{function}_{'SAMP' if self.sample else 'POP'}({inside})"
         if self.kind == "proportion":
             return f"AVG(CASE WHEN {self.condition} THEN 1 ELSE 0 END)"
+        if self.level is not None:
+            named = _LEVELS.get(self.level)
+            return f"QUANTILE_CONT({inside}, {numeral(self.level)})" if named is None else f"{named.upper()}({inside})"
         return f"{_FUNCTIONS[self.kind]}({inside})"
 
     @property
     def default_name(self) -> str:
         """The name of its column when the user gives none."""
-        return self.kind if self.column is None else f"{self.kind}_{self.column}"
+        kind: str = self.kind
+        if self.level is not None:
+            kind = _LEVELS.get(self.level, f"q{exact.text(self.level)}")
+        return kind if self.column is None else f"{kind}_{self.column}"
 
 
 def _statistic(
@@ -193,6 +204,7 @@ def _statistic(
     sample: bool = True,
     condition: str | None = None,
     edges: tuple[Fraction, ...] | None = None,
+    level: Fraction | None = None,
 ) -> Statistic:
     if column is not None and not isinstance(column, str):
         raise InvalidParameter(column, "column", "the name of a declared column")
@@ -207,6 +219,7 @@ def _statistic(
         None if weight is None else exact.positive(weight, "weight"),
         None if error is None else exact.positive(error, "error"),
         name,
+        level,
     )
 
 
@@ -267,6 +280,62 @@ def proportion(
 def histogram(column: str, edges: Sequence[Number], *, name: str | None = None) -> Statistic:
     """Ask for the number of rows in each bin [a, b) of a numeric column, the last bin closed."""
     return _statistic("histogram", column, None, None, name, edges=bin_edges(edges))
+
+
+@overload
+def quantile(  # type: ignore[overload-overlap]  # a text is a sequence, but taken as one number
+    column: str, q: Number, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+) -> Statistic: ...
+@overload
+def quantile(
+    column: str,
+    q: Sequence[Number],
+    *,
+    weight: Number | None = None,
+    error: Number | None = None,
+    name: None = None,
+) -> list[Statistic]: ...
+def quantile(
+    column: str,
+    q: Number | Sequence[Number],
+    *,
+    weight: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
+) -> Statistic | list[Statistic]:
+    """Ask for the value that a share ``q`` of the rows does not exceed; ``error`` counts rows.
+
+    Several quantiles of one column, asked together, share one measurement: give a list of shares.
+    """
+    if isinstance(q, Sequence) and not isinstance(q, str):
+        if name is not None or not q:
+            raise InvalidParameter(name or q, "name or q", "a name for one quantile alone, and one or more shares")
+        return [quantile(column, each, weight=weight, error=error) for each in q]
+    level = exact.finite(q, "q")
+    if not 0 <= level <= 1 or level.denominator > MOST_PARTS:
+        raise InvalidParameter(q, "q", f"from 0 to 1, a fraction with a denominator of at most {MOST_PARTS:,}")
+    return _statistic("quantile", column, weight, error, name, level=level)
+
+
+def median(
+    column: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+) -> Statistic:
+    """Ask for the median of a column; ``error`` counts rows."""
+    return quantile(column, Fraction(1, 2), weight=weight, error=error, name=name)
+
+
+def min(
+    column: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+) -> Statistic:
+    """Ask for the minimum of a column: a value that only a few rows lie below; ``error`` counts rows."""
+    return quantile(column, 0, weight=weight, error=error, name=name)
+
+
+def max(
+    column: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+) -> Statistic:
+    """Ask for the maximum of a column: a value that only a few rows lie above; ``error`` counts rows."""
+    return quantile(column, 1, weight=weight, error=error, name=name)
 
 
 # --- queries ---

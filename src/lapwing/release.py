@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -24,29 +24,29 @@ from typing import Any, Literal
 import numpy as np
 
 from . import exact, report, sql
-from .engine.duckdb import Progress, Table
+from .engine.duckdb import Counted, Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import InvalidParameter, InvalidSource, LedgerError, MissingLibrary
 from .estimate import Estimate, Noisy, estimates
 from .exact import Number
 from .ledger import Ledger
-from .measure import Sums
+from .measure import WITHOUT, Spread, Sums
 from .mechanism import NINETY_FIVE
-from .noise import discrete_laplace
-from .plan import Part, Plan, bar_confidence, make_plan
+from .plan import Part, Plan, bar_confidence, level_of, make_plan
 from .schema import Key, Schema, bin_labels, written
+from .selection import draws
 
-_ARRAY_SCALE = 2**50
 _TEXT_ROWS = 40
 
 
 class Tally:
     """The exact sums of every group that occurs; its repr hides them, and only this module reads them."""
 
-    __slots__ = ("_rows", "_slots")
+    __slots__ = ("_rows", "_slots", "_spreads")
 
-    def __init__(self, plan: Plan, rows: Sequence[tuple[int, ...]]) -> None:
-        self._rows = rows
+    def __init__(self, plan: Plan, counted: Counted) -> None:
+        self._rows = counted.rows
+        self._spreads = counted.spreads
         self._slots = _slots(plan)
 
     def __repr__(self) -> str:
@@ -66,12 +66,16 @@ class Tally:
             present, first, second = (row[slot] if slot else 0 for slot in slots)
             yield row[0], part.measurement.cells(Sums(row[1], present, first, second))
 
+    def spread(self, plan: Plan, number: int) -> Spread:
+        """Return the weights at each value for measurement ``number``, one of quantiles."""
+        return self._spreads[sum(part.measurement.form == "quantiles" for part in plan.parts[:number])]
+
 
 def _slots(plan: Plan) -> list[tuple[int, int, int]]:
     """Return where present, first and second of each measurement stand in a row of the engine; 0 for nowhere."""
     found, at = [], 2
     for part in plan.parts:
-        if part.measurement.form == "rows":
+        if part.measurement.form in ("rows", "quantiles"):
             found.append((0, 0, 0))
             continue
         degree = part.measurement.degree
@@ -141,7 +145,8 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
         raise InvalidParameter(number, "entry", f'the number of a release in ledger "{ledger.where}"')
     asked = entry.question
     query = sql.parse(asked["query"], schema, recorded=True)
-    plan = make_plan(schema, query, epsilon=entry.epsilon, split=asked["split"])
+    intervals = not any(name.endswith(WITHOUT) for name in asked["split"])
+    plan = make_plan(schema, query, epsilon=entry.epsilon, split=asked["split"], intervals=intervals)
     if question(plan) != asked:
         raise InvalidSource(
             schema.name,
@@ -154,7 +159,7 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
     return Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst)
 
 
-def check_columns(schema: Schema, columns: Sequence[str], table: Table) -> None:
+def check_columns(schema: Schema, columns: tuple[str, ...], table: Table) -> None:
     """Refuse, before anything is charged, a table that lacks a column of the query."""
     person = [] if schema.person is None else [schema.person]
     has = table.columns(schema.person)
@@ -175,8 +180,11 @@ def _noisy(plan: Plan, tally: Tally, entropy: Entropy) -> dict[str, Any]:
         public = answer["rows"] = tally.rows
     found = []
     for number, part in enumerate(plan.parts):
+        if part.measurement.form == "quantiles":
+            found.append(plan.selection(part).release(tally.spread(plan, number), plan.groups, entropy))
+            continue
         scale = plan.scale(part, public)
-        cells = [_noise(scale, plan.groups, entropy) for _ in part.measurement.names]
+        cells = [draws(scale, plan.groups, entropy) for _ in part.measurement.names]
         for group, exactly in tally.cells(part, number):
             for cell, value in zip(cells, exactly, strict=True):
                 cell[group] += value
@@ -185,13 +193,6 @@ def _noisy(plan: Plan, tally: Tally, entropy: Entropy) -> dict[str, Any]:
     if not entropy.private:
         answer["private"] = False
     return answer
-
-
-def _noise(scale: Fraction, size: int, entropy: Entropy) -> list[int]:
-    """Return independent draws as Python integers, which hold any sum."""
-    if scale <= _ARRAY_SCALE:
-        return discrete_laplace(scale, size, entropy=entropy).tolist()  # type: ignore[no-any-return]
-    return [discrete_laplace(scale, entropy=entropy) for _ in range(size)]
 
 
 @dataclass(frozen=True)
@@ -274,7 +275,8 @@ class Release:
         plan = self.plan if "rows" not in self.answer else replace(self.plan, rows=max(self.answer["rows"], 1))
         for forecast in plan.forecasts:
             name, kind = forecast.statistic.name, forecast.statistic.kind
-            told.append({"name": name, "kind": kind, "scale": exact.text(forecast.scale), "claim": forecast.claim})
+            how = {"scale": exact.text(forecast.scale), "claim": forecast.claim, **level_of(forecast.statistic)}
+            told.append({"name": name, "kind": kind, **how})
         return told
 
     @property
@@ -412,6 +414,8 @@ class Release:
         bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
         clamped = any(part.measurement.column is not None for part in self.plan.parts)
         told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
+        if any(part.measurement.levels for part in self.plan.parts):
+            told += " Ends of bars that the counts of rows do not confirm are the bounds."
         if self.view == "nonnegative":
             told += " Negative numbers are shown as 0: do not add them up."
         return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"

@@ -157,7 +157,7 @@ class Source:
 
     def plan(
         self,
-        *statistics: Statistic | str,
+        *statistics: Statistic | Sequence[Statistic] | str,
         by: str | Sequence[str] = (),
         where: str | None = None,
         epsilon: Number | None = None,
@@ -165,6 +165,7 @@ class Source:
         weights: Mapping[str, Number] | None = None,
         confidence: Number = NINETY_FIVE,
         rows: int = 1000,
+        intervals: bool = True,
     ) -> Plan:
         """Tell what a release would do and how good it would be, without reading any data; it costs nothing.
 
@@ -178,23 +179,33 @@ class Source:
             weights: how ε is split over columns, for example {"cost": 3, "age": 1}; equally if not given.
             confidence: that of the error bars.
             rows: the number of rows of a group to assume for the error of means and the like.
+            intervals: False puts all of the ε of quantiles into their values, and none into error bars.
         """
         query = self._query(statistics, by, where, weights)
         if isinstance(error, Mapping):
             if not all(isinstance(name, str) for name in error):
                 raise InvalidParameter("something else", "error", "a number, or numbers by the names of statistics")
             query, error = sql.aimed(query, error), None
-        return make_plan(self.schema, query, epsilon=epsilon, error=error, confidence=confidence, rows=rows)
+        return make_plan(
+            self.schema,
+            query,
+            epsilon=epsilon,
+            error=error,
+            confidence=confidence,
+            rows=rows,
+            intervals=intervals,
+        )
 
     def release(
         self,
-        *statistics: Statistic | str,
+        *statistics: Statistic | Sequence[Statistic] | str,
         by: str | Sequence[str] = (),
         where: str | None = None,
         epsilon: Number,
         weights: Mapping[str, Number] | None = None,
         analyst: str | None = None,
         confidence: Number = NINETY_FIVE,
+        intervals: bool = True,
         progress: Progress | None = None,
         entropy: Entropy = SYSTEM,
     ) -> Release:
@@ -208,11 +219,12 @@ class Source:
             weights: how ε is split over columns, as for ``plan``.
             analyst: whose cap in the ledger it counts against.
             confidence: that of the error bars; it does not change what is charged.
+            intervals: False puts all of the ε of quantiles into their values: their bars are then the column's bounds.
             progress: a function that is told the share that is done, 0 to 1, while the engine runs.
             entropy: leave it alone, except in tests.
         """
         query = self._query(statistics, by, where, weights)
-        plan = make_plan(self.schema, query, epsilon=epsilon, confidence=confidence)
+        plan = make_plan(self.schema, query, epsilon=epsilon, confidence=confidence, intervals=intervals)
         ledger = self.ledger if plan.parts else None
         made = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
         return made.at(confidence)
@@ -300,7 +312,7 @@ class Source:
 
     def _query(
         self,
-        statistics: Sequence[Statistic | str],
+        statistics: Sequence[Statistic | Sequence[Statistic] | str],
         by: str | Sequence[str],
         where: str | None,
         weights: Mapping[str, Number] | None,

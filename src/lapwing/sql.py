@@ -6,9 +6,10 @@ made.  What an engine gets is written from that query, so no part of the user's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
@@ -20,6 +21,7 @@ from .query import Condition, Query, Statistic, named
 from .schema import Column, Schema, bin_edges
 
 _MOST_STATISTICS = 100
+_QUANTILE = "Write QUANTILE_CONT(x, 0.9), with the share from 0 to 1."
 
 
 def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
@@ -63,7 +65,7 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
 
 
 def make_query(
-    statistics: Sequence[Statistic],
+    statistics: Sequence[Statistic | Sequence[Statistic]],
     by: Sequence[str] | str,
     where: Condition | str | None,
     schema: Schema,
@@ -77,7 +79,7 @@ def make_query(
     if not isinstance(by, str | Sequence) or not (where is None or isinstance(where, str | Condition)):
         raise InvalidParameter("something else", "by and where", "names of columns, and a text such as 'age >= 65'")
     keys = (by,) if isinstance(by, str) else tuple(by)
-    asked = tuple(statistics)
+    asked = tuple(_flat(statistics))
     if len(asked) > _MOST_STATISTICS:
         raise InvalidParameter(len(asked), "number of statistics", f"at most {_MOST_STATISTICS}")
     if not asked or not all(isinstance(each, Statistic) for each in asked):
@@ -112,6 +114,12 @@ def make_query(
     return Query(schema.name, named(checked, shown), by, condition, tuple(sorted(edges.items())), shown)
 
 
+def _flat(statistics: Sequence[object]) -> Iterator[Any]:
+    """Yield the statistics, those in lists too, as ``quantile`` gives several."""
+    for each in statistics:
+        yield from each if isinstance(each, list | tuple) else (each,)
+
+
 def weighted(query: Query, weights: Mapping[str, Number], schema: Schema) -> Query:
     """Return the query with the weights by which ε is split over its columns."""
     by_column = {schema.column(name)[0]: exact.positive(weight, "weight") for name, weight in weights.items()}
@@ -144,7 +152,7 @@ def _checked(statistic: Statistic, schema: Schema) -> Statistic:
         return statistic
     name, column = schema.column(statistic.column)
     if statistic.kind != "count":
-        _check_number(name, column)
+        _check_number(name, column, "a quantile of" if statistic.kind == "quantile" else "a sum over")
     return replace(statistic, column=name)
 
 
@@ -215,13 +223,17 @@ def _grouping(
     return found
 
 
-def _edge(node: exp.Expression) -> Fraction:
+def _edge(
+    node: exp.Expression,
+    what: str = "an edge that is no number",
+    advice: str = "Write GROUP BY BIN(age, 0, 18, 65, 120).",
+) -> Fraction:
     value = numeral(node)
-    if isinstance(node, exp.Div):  # 1/3, as the canonical text writes an edge that is no decimal
+    if isinstance(node, exp.Div):  # 1/3, as the canonical text writes what is no decimal
         top, bottom = numeral(node.this), numeral(node.expression)
         value = top / bottom if top is not None and bottom else None
     if value is None:
-        raise UnsupportedQuery("an edge that is no number", "Write GROUP BY BIN(age, 0, 18, 65, 120).")
+        raise UnsupportedQuery(what, advice)
     return value
 
 
@@ -242,15 +254,41 @@ def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
         exp.Stddev: query.std,
         exp.StddevSamp: query.std,
         exp.StddevPop: lambda x: query.std(x, sample=False),
+        exp.Median: query.median,
+        exp.Min: query.min,
+        exp.Max: query.max,
     }
-    if type(node) not in makers:
-        refuse(node)
-    return _of(node, makers[type(node)])
+    if type(node) in makers:
+        return _of(node, makers[type(node)])
+    return _quantile(node)
 
 
 def _of(node: exp.Expression, make: Callable[[str], Statistic]) -> Statistic:
     only(node, "this", "big_int")
     return make(column_name(node.this))
+
+
+def _quantile(node: exp.Expression) -> Statistic:
+    """Return QUANTILE_CONT(x, q), or what other engines call it."""
+    column: exp.Expression
+    if node.key == "anonymous" and str(node.this).upper() in ("QUANTILE_CONT", "QUANTILE_DISC"):
+        if len(node.expressions) != 2:
+            raise UnsupportedQuery("a quantile without its share", _QUANTILE)
+        column, level = node.expressions
+    elif isinstance(node, exp.Quantile):
+        only(node, "this", "quantile")
+        column, level = node.this, node.args["quantile"]
+    elif isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont | exp.PercentileDisc):
+        only(node, "this", "expression")
+        only(node.this, "this")
+        order = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+        if len(order) != 1 or not isinstance(order[0], exp.Ordered) or order[0].args.get("desc"):
+            raise UnsupportedQuery("this WITHIN GROUP", _QUANTILE)
+        column, level = order[0].this, node.this.this
+    else:
+        refuse(node)
+    share = _edge(level, "a share that is no number", _QUANTILE)
+    return query.quantile(column_name(column), share)
 
 
 def _share(node: exp.Case, schema: Schema) -> Condition:

@@ -478,7 +478,7 @@ def test_T24_a_rare_key_appears_nowhere_also_when_the_engine_fails(form, tmp_pat
     found = source.discover("key", epsilon=1, delta="1e-12")
     seen = [str(found), repr(found), json.dumps(found.to_dict()), found.to_csv(), found.to_toml(), repr(found.plan)]
 
-    def failing(connection, sql, progress):
+    def failing(connection, sql, progress, fetch):
         raise ValueError(CANARY)
 
     with monkeypatch.context() as patch:

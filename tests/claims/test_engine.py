@@ -229,7 +229,7 @@ def test_a_relation_may_be_used_by_many_threads():
         each.start()
     for each in work:
         each.join()
-    assert found == [[(0, 10)]] * 8
+    assert found == [([(0, 10)], [])] * 8
 
 
 def test_files_are_taken_by_their_names_as_they_are(tmp_path):

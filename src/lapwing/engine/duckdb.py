@@ -22,12 +22,14 @@ from importlib import import_module
 from numbers import Number
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import EngineError, InvalidParameter, InvalidSource
+from ..measure import Spread
 from ..query import literal, quoted
 from ..schema import Column, Key, Schema, written
 from .keys import LoweredKeys
@@ -57,6 +59,13 @@ _COPIED = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|VARCHAR|FLOAT|DOUBLE|
 
 _COMPLETE = "What was charged stays charged; the same question again completes it at no charge."
 T = TypeVar("T")
+
+
+class Counted(NamedTuple):
+    """What an engine returns: the rows of sums, and for each measurement of quantiles its ``Spread``."""
+
+    rows: list[tuple[int, ...]]
+    spreads: list[Spread]
 
 
 class Table:
@@ -130,15 +139,22 @@ class Table:
         if any(precision is not None and precision > 38 for *_, precision in found):
             raise _Problem("has a person column with more digits than the engine keeps")
 
-    def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> list[tuple[int, ...]]:
-        """Run the query; return its rows of integers."""
+    def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Counted:
+        """Run the query; return its integers."""
         names = list(dict.fromkeys([*lowered.columns, *([] if schema.person is None else [schema.person])]))
 
-        def work() -> list[tuple[int, ...]]:
+        def work() -> Counted:
             with self._connected(names, schema.person) as connection:
                 for table, column in lowered.keys:
                     _add_keys(connection, table, schema.columns[column])
-                return [tuple(map(int, row)) for row in _run(connection, lowered.sql, progress)]
+                rows, spreads = [], []
+                if lowered.sums is not None:
+                    found = _run(connection, lowered.sums, progress, lambda made: made.fetchall())
+                    rows = [tuple(map(int, row)) for row in found]
+                for sql in lowered.spreads:
+                    columns = _run(connection, sql, progress, lambda made: made.fetchnumpy())
+                    spreads.append(_sorted(*(columns[name] for name in ("cell", "i0", "weight"))))
+                return Counted(rows, spreads)
 
         return self._guarded("failed while it was read", _COMPLETE, work)
 
@@ -150,7 +166,8 @@ class Table:
 
         def work() -> list[tuple[Key, int]]:
             with self._connected(names, schema.person) as connection:
-                return [(key, int(count)) for key, count in _run(connection, lowered.sql, progress)]
+                found = _run(connection, lowered.sql, progress, lambda made: made.fetchall())
+                return [(key, int(count)) for key, count in found]
 
         return self._guarded("failed while it was read", _COMPLETE, work)
 
@@ -348,10 +365,16 @@ def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column)
     connection.unregister("listed")
 
 
-def _run(connection: duckdb.DuckDBPyConnection, sql: str, progress: Progress | None) -> list[tuple[Any, ...]]:
+def _sorted(group: NDArray[Any], index: NDArray[Any], weight: NDArray[Any]) -> Spread:
+    """Return a spread in an order that does not depend on the engine."""
+    order = np.lexsort((index, group))
+    return Spread(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
+
+
+def _run(connection: duckdb.DuckDBPyConnection, sql: str, progress: Progress | None, fetch: Callable[[Any], T]) -> T:
     """Run the query in a thread, so that it can be interrupted; tell ``progress`` the share that is done, 0 to 1."""
     with ThreadPoolExecutor(1, "lapwing-engine") as pool:
-        running = pool.submit(lambda: connection.execute(sql).fetchall())
+        running = pool.submit(lambda: fetch(connection.execute(sql)))
         try:
             while wait([running], 0.1).not_done:
                 if progress is not None:

@@ -2,7 +2,8 @@
 
 The SQL reads from ``source``, the table, and from ``keys_0``, ``keys_1``, …, the public keys (key, number) of columns
 that are grouped by.  It returns one row of integers for each group that occurs: the number of the group, then what
-``measure.Sums`` holds for each measurement.
+``measure.Sums`` holds for each measurement.  Quantiles have an SQL of their own, with one row for each group and value
+that occurs: the number of the group, the grid index, and the weight of the rows.
 
 Claim E1 (index).  Whatever a cell holds, its grid index is missing or an integer from 0 to M, and a larger value never
 has a smaller index.
@@ -24,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..measure import Measurement
+from ..measure import Measurement, target_of
 from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some, literal, quoted
 from ..schema import Column, Grid, Schema
 
@@ -33,12 +34,21 @@ _TYPES = {"text": "VARCHAR", "number": "DOUBLE", "integer": "DOUBLE", "date": "D
 
 @dataclass(frozen=True)
 class Lowered:
-    """The SQL of a query, the columns it reads, its tables of keys (table, column), and how many groups there are."""
+    """The SQL of a query, the columns it reads, its tables of keys (table, column), and how many groups there are.
 
-    sql: str
+    ``sums`` is None where no sums are needed; ``spreads`` has one SQL for each measurement of quantiles.
+    """
+
+    sums: str | None
+    spreads: tuple[str, ...]
     columns: tuple[str, ...]
     keys: tuple[tuple[str, str], ...]
     groups: int
+
+    @property
+    def sql(self) -> str:
+        """All of the SQL."""
+        return ";\n".join([*([] if self.sums is None else [self.sums]), *self.spreads])
 
 
 def key_type(column: Column) -> str:
@@ -49,10 +59,18 @@ def key_type(column: Column) -> str:
 def lower(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Lowered:
     """Return the SQL that measures."""
     keys = _keys(schema, query)
-    columns = _columns(schema, query, measured)
-    parts = [*_read(schema, query, measured, columns, keys), *_sum(schema, measured, keys)]
+    summed = [each for each in measured if each.form != "quantiles"]
+    spread = [each for each in measured if each.form == "quantiles"]
+    needed = summed or not measured or any(target_of(statistic) is None for statistic in query.statistics)
+
+    def sql(some: Sequence[Measurement]) -> str:
+        return "\n".join([*_read(schema, query, some, _columns(schema, query, some), keys), *_sum(schema, some, keys)])
+
+    sums = sql(summed) if needed else None
     tables = tuple((key.table, key.column) for key in keys if key.table is not None)
-    return Lowered("\n".join(parts), tuple(columns), tables, math.prod(key.size for key in keys))
+    groups = math.prod(key.size for key in keys)
+    columns = tuple(_columns(schema, query, measured))
+    return Lowered(sums, tuple(sql([each]) for each in spread), columns, tables, groups)
 
 
 def _read(
@@ -82,11 +100,13 @@ def _read(
 def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key]) -> list[str]:
     """Return the steps from those to the sums of every group: first for each value of the keys (and each weight).
 
-    Keys are looked up on every row where rows are kept, which makes them small, else when they are grouped.
+    Keys are looked up on every row where rows are kept, which makes them small, else when they are grouped.  For
+    quantiles, a group has one sum for each grid index.
     """
     people = schema.person is not None
-    sums = _sums(measured)
-    by = [*(f"k{i}" for i in range(len(keys))), *(["w"] if people else [])]
+    spread = ["i0"] if [each.form for each in measured] == ["quantiles"] else []
+    sums = [("COUNT(*)", "n")] if spread else _sums(measured)
+    by = [*(f"k{i}" for i in range(len(keys))), *(["w"] if people else []), *spread]
     summed = ", ".join([*by, *(f"{expression} AS {name}" for expression, name in sums)])
     lines = []
     if people:
@@ -97,7 +117,7 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key]) 
         ]
     rows = "bounded JOIN people USING (person)" if people else "bounded"
     lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{_group_by(by)})")
-    joins, known, cell = "", [], []
+    joins, known, cell = "", [f"{each} IS NOT NULL" for each in spread], []
     for i, key in enumerate(keys):
         if people or key.table is None:
             known.append(f"k{i} IS NOT NULL")
@@ -110,7 +130,10 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key]) 
         number = f"({number}) * {key.size} + {one}"
     where = f" WHERE {' AND '.join(known)}" if known else ""
     total = ", ".join(f"COALESCE(SUM({'w * ' if people else ''}{name}), 0)" for _, name in sums)
-    lines.append(f"SELECT {number} AS cell, {total}\n  FROM tally{joins}{where}{_group_by([number] if keys else [])}")
+    if spread:
+        total = f"i0, CAST({total} AS BIGINT) AS weight"
+    grouped = _group_by([*([number] if keys else []), *spread])
+    lines.append(f"SELECT {number} AS cell, {total}\n  FROM tally{joins}{where}{grouped}")
     return lines
 
 
