@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import lapwing as lw
-from lapwing import accuracy, cli, ledger, mechanism, plan, release, sensitivity
+from lapwing import accuracy, bounds, cli, discover, ledger, mechanism, plan, release, sensitivity
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -75,8 +75,8 @@ def names() -> str:
             parts.append("\n".join(_members(type(thing))))
     parts.append("# What they return")
     for kind in (
-        plan.Plan, plan.Forecast, release.Release, accuracy.Error, accuracy.Interval, mechanism.Estimate,
-        mechanism.Grid, ledger.Entry, ledger.Budget,
+        plan.Plan, plan.Forecast, release.Release, discover.KeyPlan, discover.Discovery, bounds.Bounds,
+        accuracy.Error, accuracy.Interval, mechanism.Estimate, mechanism.Grid, ledger.Entry, ledger.Budget,
     ):  # fmt: skip
         parts.append(f"## {kind.__name__}\n\n{inspect.getdoc(kind)}")
         fields = getattr(kind, "__annotations__", {})

@@ -6,7 +6,7 @@
     sensitivity                  how far one person can move an answer: the catalogue
     size_for, epsilon_for        plan: how many people, or how much ε, for a wanted error
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
-    Source                       a table about people: plan, release, sql
+    Source                       a table about people: plan, release, sql; discover and bounds for what is not public
     number, keys                 what a column may hold: bounds, or keys to group by
     count, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source

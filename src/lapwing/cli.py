@@ -23,7 +23,7 @@ from . import sensitivity as catalogue
 from .accuracy import Error
 from .cli_ledger import ledger
 from .cli_output import Decorator, confidence_option, console, format_option, print_json, print_table
-from .cli_table import explain, init, plan, release
+from .cli_table import bounds, discover, explain, init, plan, release
 from .errors import BudgetExceeded, LapwingError, RequestError
 from .exact import text
 from .laplace import DiscreteLaplace, Laplace
@@ -81,7 +81,7 @@ def main() -> None:
     """Statistics about people with the Laplace mechanism, exact and with an error bar on every number."""
 
 
-for command in (explain, init, ledger, plan, release):
+for command in (bounds, discover, explain, init, ledger, plan, release):
     main.add_command(command)
 
 

@@ -161,13 +161,15 @@ def _show(opened: Ledger, form: str) -> None:
         return
     left = f"ε: {text(whole.remaining)} left of {text(whole.total)}"
     left_delta = f", δ: {text(delta.remaining)} left of {text(delta.total)}" if delta.total else ""
+    both = bool(delta.total)
     rows = [
         [str(e.number), e.time.replace("T", " ").replace("+00:00", ""), e.analyst or "", _what(e), _amount(e.epsilon),
-         text(e.spent), f"by {answers[e.number]}" if e.number in answers else "no" if e.kind == "charge" else ""]
+         *([_amount(e.delta)] if both else []), text(e.spent),
+         f"by {answers[e.number]}" if e.number in answers else "no" if e.kind == "charge" else ""]
         for e in entries
         if e.kind != "answer"
     ]  # fmt: skip
-    heads = ["entry", "when (UTC)", "who", "what", "ε", "spent", "answered"]
+    heads = ["entry", "when (UTC)", "who", "what", *(["ε", "δ"] if both else ["ε"]), "spent", "answered"]
     print_table(f"{opened.where}   {left}{left_delta}", heads, rows)
     if people:
         _print_budgets("Analysts", people)
@@ -221,4 +223,5 @@ def _tell(entry: Entry, form: str) -> None:
     else:
         what = f"cap of {entry.analyst}" if entry.analyst else "total"
         note = f" ({entry.note})" if entry.note else ""
-        click.echo(f"entry {entry.number}: {what} is now {_amount(entry.epsilon)}{note}")
+        delta = f", δ = {text(entry.delta)}" if entry.delta else ""
+        click.echo(f"entry {entry.number}: {what} is now {_amount(entry.epsilon)}{delta}{note}")

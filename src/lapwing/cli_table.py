@@ -1,4 +1,4 @@
-"""``lapwing init``, ``plan``, ``release`` and ``explain``: the commands about a table.
+"""``lapwing init``, ``plan``, ``release``, ``explain``, ``discover``, ``bounds``: the commands about a table.
 
 Engine and ledger are imported only when a command runs.
 """
@@ -22,9 +22,12 @@ from .errors import InvalidParameter, LedgerError, OutputError
 from .exact import text
 
 if TYPE_CHECKING:
+    from .bounds import Bounds
+    from .discover import Discovery
     from .plan import Part, Plan
     from .query import Statistic
     from .release import Release
+    from .schema import Schema
     from .source import Source
 
 _weights: Decorator = click.option(
@@ -35,6 +38,11 @@ _no_intervals: Decorator = click.option(
     "--no-intervals", is_flag=True, help="Put all of the ε of quantiles into their values, and none into error bars."
 )
 _source: Decorator = click.argument("source", type=click.Path(dir_okay=False), metavar="SOURCE")
+_where: Decorator = click.option("--where", metavar="CONDITION", help='Which rows count, for example "age >= 65".')
+_analyst: Decorator = click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
+_dry_run: Decorator = click.option(
+    "--dry-run", is_flag=True, help="Only tell what can be found.  No data is read; it costs nothing."
+)
 
 
 @click.command()
@@ -137,7 +145,7 @@ def _left(source: Source) -> str:
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend on this release.")
 @_weights
 @_no_intervals
-@click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
+@_analyst
 @click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
 @click.option(
@@ -178,20 +186,16 @@ def release(
         if click.get_current_context().get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
             form = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html"}.get(output.suffix, form)
         _check_writable(output, force, output.resolve() == Path(source).resolve() or opened.holds(output))
-    try:
-        with _progress() as progress:
-            made = opened.release(
-                sql,
-                epsilon=epsilon,
-                weights=split,
-                analyst=analyst,
-                confidence=confidence,
-                intervals=not no_intervals,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
-        raise
+    with _asking() as progress:
+        made = opened.release(
+            sql,
+            epsilon=epsilon,
+            weights=split,
+            analyst=analyst,
+            confidence=confidence,
+            intervals=not no_intervals,
+            progress=progress,
+        )
     made = made.at(simultaneous=simultaneous)
     _write(made.nonnegative() if nonnegative else made, form, output)
 
@@ -242,6 +246,17 @@ def _put(made: Release, form: str, output: Path | None) -> None:
 
 
 @contextmanager
+def _asking() -> Iterator[Any]:
+    """Yield what shows the progress of a question; say what an interrupt means for its charge."""
+    try:
+        with _progress() as progress:
+            yield progress
+    except KeyboardInterrupt:
+        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
+        raise
+
+
+@contextmanager
 def _progress() -> Iterator[Any]:
     """Yield a function that draws a bar on a terminal once the work takes longer than a second."""
     if not sys.stderr.isatty():
@@ -279,18 +294,30 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     \b
     lapwing explain visits.toml 2
     """
+    from .bounds import recall_bounds
+    from .discover import recall_keys
     from .release import recall
     from .source import Source
 
     opened = Source.open(source)
-    made = recall(opened.schema, opened.ledger, entry)
+    where = opened.schema, opened.ledger, entry
+    keys = recall_keys(*where)
+    if keys is not None:
+        keys = keys.at(confidence)
+        if form == "json":
+            print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
+        else:
+            click.echo(_key_stages(keys))
+        return
+    bounds = recall_bounds(*where)
+    made = recall(*where) if bounds is None else bounds.release
     if made is None:
         raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
     made = made.at(confidence)
     if form == "json":
-        print_json(plan=made.plan.to_dict(), release=made.to_dict())
+        print_json(plan=made.plan.to_dict(), release=(bounds or made).to_dict())
     else:
-        click.echo(_stages(made.plan, made))
+        click.echo(_stages(made.plan, made, str(bounds or made)))
 
 
 def _instead(plan: Plan, statistic: Statistic) -> list[str]:
@@ -335,15 +362,39 @@ def _quantiles(plan: Plan, part: Part) -> str:
     return told
 
 
-def _stages(plan: Plan, made: Release) -> str:
-    schema = plan.schema
+def _first_stages(schema: Schema, question: str, spent: str, entry: int | None) -> list[str]:
     person = "every row is one person"
     if schema.person is not None:
-        person = f'"{schema.person}" tells people apart; each weighs at most {schema.rows_per_person} (claim E2)'
-    lines = [
+        person = f'"{schema.person}" tells people apart'
+    return [
         f'1. Source      "{schema.name}", neighbors {schema.neighbors}; {person}',
-        f"2. Question    {plan.query.text}",
-        f"3. Charged     ε = {text(plan.epsilon)}, entry {made.entry}, before any row was read (claim L3)",
+        f"2. Question    {question}",
+        f"3. Charged     {spent}, entry {entry}, before any row was read (claim L3)",
+    ]
+
+
+def _key_stages(found: Discovery) -> str:
+    plan = found.plan
+    spent = f"ε = {text(plan.epsilon)}, δ = {text(plan.delta)}"
+    lines = [
+        *_first_stages(plan.schema, plan.text, spent, found.entry),
+        f"4. Counted     by the engine, each person for at most {plan.keys_per_person} keys (claim K3):",
+        *(f"     {line}" for line in plan.lowered.sql.splitlines()),
+        f"5. Noise       integer Laplace noise (claim N1) of scale {text(plan.scale)}, independent for every key that "
+        f"occurs; one person moves the counts by at most {plan.sensitivity} in all",
+        f"6. Shown       what is {plan.threshold:,} or more with noise (claims K1 and K2):",
+        "",
+        str(found),
+    ]
+    return "\n".join(lines)
+
+
+def _stages(plan: Plan, made: Release, answer: str) -> str:
+    schema = plan.schema
+    lines = _first_stages(schema, plan.query.text, f"ε = {text(plan.epsilon)}", made.entry)
+    if schema.person is not None:
+        lines[0] += f"; each weighs at most {schema.rows_per_person} (claim E2)"
+    lines += [
         "4. Aggregated  by the engine, in exact integers (claims E1 to E3):",
         *(f"     {line}" for line in plan.sql.splitlines()),
         "5. Noise       integer Laplace noise (claim N1), independent for every cell:",
@@ -360,5 +411,109 @@ def _stages(plan: Plan, made: Release) -> str:
         )
     for statistic in plan.query.statistics:
         lines += _instead(plan, statistic)
-    lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", str(made)]
+    lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", answer]
     return "\n".join(lines)
+
+
+@click.command()
+@_source
+@click.argument("column")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
+@click.option(
+    "--delta", required=True, metavar="NUMBER",
+    help="The probability with which the key of a single person may be shown, for example 1e-8.",
+)  # fmt: skip
+@_where
+@click.option(
+    "--keys-per-person", type=int, metavar="N",
+    help="For how many keys one person counts at most.  [default: rows_per_person]",
+)  # fmt: skip
+@click.option("--other", metavar="NAME", help="In the declaration: a name under which all other keys are counted.")
+@_analyst
+@_dry_run
+@confidence_option
+@format_options("table", "json", "csv")
+def discover(
+    source: str,
+    column: str,
+    epsilon: str,
+    delta: str,
+    where: str | None,
+    keys_per_person: int | None,
+    other: str | None,
+    analyst: str | None,
+    dry_run: bool,
+    confidence: str,
+    form: str,
+) -> None:
+    """Find the keys of COLUMN that many people have: charge ε and δ, and print them with noisy counts.
+
+    For a column whose keys are not public; declare it by its type, for example type = "text".  What few people have is
+    not shown.  The lines to paste into the source file come with it.
+
+    \b
+    lapwing discover visits.toml diagnosis --epsilon 0.5 --delta 1e-8 --other rest
+    """
+    from .source import Source
+
+    opened = Source.open(source)
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "where": where, "keys_per_person": keys_per_person}
+    if dry_run:
+        plan = opened.plan_keys(column, **asked)
+        print_json(**plan.to_dict()) if form == "json" else click.echo(str(plan))
+        return
+    with _asking() as progress:
+        found = opened.discover(column, **asked, analyst=analyst, confidence=confidence, progress=progress)
+    lines = found.to_toml(other) if found.keys else None
+    _tell(found, lines, form)
+
+
+@click.command()
+@_source
+@click.argument("column")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
+@_where
+@_analyst
+@_dry_run
+@format_options("table", "json", "csv")
+def bounds(
+    source: str, column: str, epsilon: str, where: str | None, analyst: str | None, dry_run: bool, form: str
+) -> None:
+    """Find bounds of COLUMN that hold most of its values: charge ε, and print them with a noisy histogram.
+
+    For a number whose bounds are not known; declare it by its type, type = "number" or "integer".  Values that few rows
+    have are left outside.  The lines to paste into the source file come with it.
+
+    \b
+    lapwing bounds visits.toml cost --epsilon 0.1
+    """
+    from .bounds import plan_bounds, seen
+    from .source import Source
+
+    opened = Source.open(source)
+    if dry_run:
+        rows = seen(plan_bounds(opened.schema, column, epsilon=epsilon, where=where))
+        if form == "json":
+            print_json(source=opened.name, column=column, epsilon=epsilon, seen=rows)
+        else:
+            click.echo(f"A bin with more than {rows:,} rows is seen, with a probability of 95 %.  No data was read.")
+        return
+    with _asking() as progress:
+        found = opened.bounds(column, epsilon=epsilon, where=where, analyst=analyst, progress=progress)
+    _tell(found, found.to_toml() if found.occupied else None, form)
+
+
+def _tell(found: Discovery | Bounds, lines: str | None, form: str) -> None:
+    """Print what was found, and the lines of TOML that declare it."""
+    try:
+        if form == "json":
+            print_json(**found.to_dict(), toml=lines)
+        elif form == "csv":
+            click.echo(found.to_csv(), nl=False)
+            click.echo(found.charged, err=True)
+        else:
+            click.echo(str(found))
+            if lines is not None:
+                click.echo(f"\nTo declare it, put this into the source file:\n\n{lines}", nl=False)
+    except OSError:
+        raise OutputError("standard output", found.entry) from None

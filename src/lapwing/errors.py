@@ -18,6 +18,7 @@ LapwingError
 │   └── NoLedger           there is no ledger yet, and no total to make one with
 ├── BudgetExceeded         refused by the ledger; nothing read, nothing charged
 ├── LedgerError            the record is damaged, busy or out of reach; nothing is granted
+├── CannotDeclare          keys or bounds were looked for, and what was found cannot be declared
 ├── OutputError            an answer is recorded but could not be written
 └── EngineError            the engine failed; what it said goes nowhere, for it may quote a cell
 
@@ -233,6 +234,14 @@ class LedgerError(LapwingError):
     def __str__(self) -> str:
         name, what, advice = self.args
         return f'Ledger "{name}" {what}. Nothing was granted. {advice}'
+
+
+class CannotDeclare(LapwingError):
+    """CannotDeclare(what, advice)."""
+
+    def __str__(self) -> str:
+        what, advice = self.args
+        return f"{what}. What was charged stays charged. {advice}"
 
 
 class OutputError(LapwingError):

@@ -25,6 +25,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from . import exact
+from .errors import InvalidParameter
 from .exact import Number
 
 
@@ -161,6 +162,23 @@ class DiscreteLaplace:
             return context.minus(context.ln(ends[0])), context.minus(context.ln(ends[1]))
 
         return _decide(self.scale, depth, (1 - share) / cells)
+
+    def threshold(self, delta: Number, keys: int = 1) -> int:
+        """Return the smallest T that noise lifts none of ``keys`` counts of 1 to, but with probability δ (claim K1)."""
+        share, keys = exact.probability(delta), exact.whole(keys, "keys")
+        if share >= Fraction(1, 2):
+            raise InvalidParameter(delta, "δ", "below 1/2")
+
+        def depth(context: Context) -> tuple[Decimal, Decimal]:
+            root = context.exp(context.divide(context.ln(exact.as_decimal(1 - share, context)), Decimal(keys)))
+            beta, slack = context.subtract(Decimal(1), root), exact.unit(context, 8)
+            ends = (
+                context.multiply(Decimal(2), each) for each in (context.add(beta, slack), context.subtract(beta, slack))
+            )
+            low, high = (context.minus(context.ln(end)) for end in ends)
+            return low, high
+
+        return _decide(self.scale, depth, share / keys) + 2
 
     def _beyond(self, k: int) -> float:
         """Return P(X ≥ k) for k ≥ 1."""

@@ -1,4 +1,4 @@
-"""The one place where exact integers and noise meet.
+"""Where exact integers and noise meet (for keys that are not public: ``discover``).
 
 Claim R2 (release).  The order is: charge, aggregate, add noise, record, show.  What is recorded and shown is a function
 of the noisy integers and public parameters alone; each measurement's integers get independent noise of scale
@@ -107,13 +107,13 @@ def make_release(
 ) -> Release:
     """Charge, aggregate, add noise, record and return the answer; a repeated question gets its recorded answer."""
     if ledger is None:  # claim P5: only the public number of rows is asked; it needs neither noise nor ε
-        _check_columns(plan, table)
+        check_columns(plan.schema, plan.lowered.columns, table)
         rows = Tally(plan, table.tally(plan.schema, plan.lowered, progress)).rows
         return Release(plan, None, False, {"cells": [], "rows": rows}, None, None)
     asked = question(plan)
     entry = ledger.find(asked, plan.epsilon)
     if entry is None or not entry.answered:
-        _check_columns(plan, table)
+        check_columns(plan.schema, plan.lowered.columns, table)
         entry = ledger.charge(asked, plan.epsilon, analyst=analyst)
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
@@ -171,14 +171,14 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
     return Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst)
 
 
-def _check_columns(plan: Plan, table: Table) -> None:
+def check_columns(schema: Schema, columns: tuple[str, ...], table: Table) -> None:
     """Refuse, before anything is charged, a table that lacks a column of the query."""
-    person = [] if plan.schema.person is None else [plan.schema.person]
-    has = table.columns(plan.schema.person)
-    lacking = [name for name in (*person, *plan.lowered.columns) if name not in has]
+    person = [] if schema.person is None else [schema.person]
+    has = table.columns(schema.person)
+    lacking = [name for name in (*person, *columns) if name not in has]
     if lacking:
         raise InvalidSource(
-            plan.schema.name,
+            schema.name,
             f'declares the column "{lacking[0]}", which its table does not have',
             "Look at the first line of the CSV file, or at the schema of the table; `lapwing init` lists the columns.",
         )
@@ -406,14 +406,16 @@ class Release:
         return [
             ("question", self.plan.query.text),
             ("ε", exact.text(self.plan.epsilon) if self.entry is not None else "0"),
-            ("protects", self._protects()),
+            ("protects", self.protects),
             ("neighbors", schema.neighbors),
             ("error bars", f"{_percent(self.confidence)}{', for all cells at once' if self.simultaneous else ''}"),
             *version,
             ("ledger entry", str(self.entry)),
         ]
 
-    def _protects(self) -> str:
+    @property
+    def protects(self) -> str:
+        """Whom it protects, in words."""
         schema = self.plan.schema
         if schema.person is None:
             return "each row, taken to be one person"
@@ -443,7 +445,7 @@ class Release:
             for value, low, high in numbers:
                 row += [report.shown(value[i], high[i] - low[i]), bar_text(value[i], low[i], high[i])]
             rows.append(row)
-        lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self._protects()}']
+        lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table(heads, rows, range(len(self.keys))))
         if len(self.labels) > _TEXT_ROWS:
             lines.append(f"  … {len(self.labels) - _TEXT_ROWS:,} more groups: see .rows, .to_pandas() or --format csv")

@@ -1,4 +1,4 @@
-"""How answers and plans read: text for the terminal, one HTML page that needs nothing else.
+"""How answers and plans read: text for the terminal, lines of TOML, one HTML page that needs nothing else.
 
 Plain rows in, text out; every cell is escaped.
 """
@@ -6,8 +6,11 @@ Plain rows in, text out; every cell is escaped.
 from __future__ import annotations
 
 import html
+import json
 import math
+import re
 from collections.abc import Container, Sequence
+from datetime import date
 
 Bar = tuple[float, float, float]
 HtmlRow = tuple[Sequence[str], Sequence[Bar]]
@@ -44,6 +47,18 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Contai
 
 def _printable(cell: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in cell)
+
+
+def toml(value: str | int | bool | date) -> str:
+    """Return a value as TOML writes it."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def toml_name(name: str) -> str:
+    """Return the name of a column as TOML writes it."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml(name)
 
 
 _STYLE = """

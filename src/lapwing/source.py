@@ -1,5 +1,7 @@
 """A table that stays where it is, with what is public about it, and the verbs that users know: plan, release, sql.
 
+What is not public, keys and bounds, is found privately: discover, bounds; and then declared: declare.
+
 A source file is TOML (docs/reference/source.md); loading one runs no code.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike, fspath
@@ -14,19 +17,22 @@ from pathlib import Path
 from typing import Any
 
 from . import exact, sql
+from .bounds import Bounds, find_bounds, plan_bounds
+from .discover import Discovery, KeyPlan, discover, plan_keys
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, NoLedger, RequestError, suggestion
 from .exact import Number
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
-from .plan import Plan, make_plan
+from .plan import Plan, bar_confidence, make_plan
 from .query import Query, Statistic
 from .release import Release, make_release
 from .schema import Column, Schema, keys, make_schema, number, plain
 from .sensitivity import Neighbors
 
-_FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "epsilon", "ledger", "version", "columns")
+_FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "epsilon", "delta", "ledger", "version",
+           "columns")  # fmt: skip
 _COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
 
 
@@ -41,6 +47,7 @@ class Source:
         rows_per_person: how many rows of one person count in full; who has more counts as much as that.
         neighbors: "add_remove" (default) or "change_one".
         epsilon: the total ε that may ever be spent; needed when the ledger is new.
+        delta: the total δ, which only ``discover`` spends; 0 if not given.
         ledger: an SQLite file or a postgresql:// URL; ``<name>.ledger`` in the working directory by default.
         version: change it when the data changes, so that recorded answers are not given for other data.
     """
@@ -55,6 +62,7 @@ class Source:
         rows_per_person: int | None = None,
         neighbors: Neighbors = "add_remove",
         epsilon: Number | None = None,
+        delta: Number | None = None,
         ledger: str | PathLike[str] | None = None,
         version: str | None = None,
     ) -> None:
@@ -62,6 +70,7 @@ class Source:
         self._table = Table(table, name)
         self.schema: Schema = make_schema(*described, every_row_counts=not self._table.is_csv)
         self.epsilon = None if epsilon is None else exact.epsilon(epsilon)
+        self.delta = None if delta is None else exact.delta(delta)
         if ledger is not None and not isinstance(ledger, str | PathLike):
             raise InvalidParameter(ledger, "ledger", "the path of a file, or a postgresql:// URL")
         self._where = f"{name}.ledger" if ledger is None else fspath(ledger)
@@ -107,7 +116,7 @@ class Source:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger, made with the total ε when it is new."""
+        """The ledger, made with the totals of ε and δ when it is new."""
         opened = self.open_ledger()
         if self.epsilon is not None and opened.total != self.epsilon:
             asked, has = exact.text(self.epsilon), exact.text(opened.total)
@@ -116,16 +125,24 @@ class Source:
                 f"says epsilon = {asked}, but its ledger has the total {has}",
                 f"Write epsilon = {has} in the source, or: `lapwing ledger {opened.where} total {asked}`.",
             )
+        if self.delta is not None and opened.delta.total != self.delta:
+            asked, has = exact.text(self.delta), exact.text(opened.delta.total)
+            change = f"`lapwing ledger {opened.where} total {exact.text(opened.total)} --delta {asked}`"
+            raise InvalidSource(
+                self.name,
+                f"says delta = {asked}, but its ledger has the total δ = {has}",
+                f"Write delta = {has} in the source, or: {change}.",
+            )
         return opened
 
     def open_ledger(self) -> Ledger:
-        """Return the ledger, whatever its total is; it is made with the total ε when it is new."""
+        """Return the ledger, whatever its total is; it is made with the totals when it is new."""
         try:
             return Ledger.open(self._where)
         except NoLedger:
             if self.epsilon is None:
                 raise
-        return Ledger.open(self._where, self.epsilon)
+        return Ledger.open(self._where, self.epsilon, self.delta)
 
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; none is made."""
@@ -215,6 +232,83 @@ class Source:
     def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
         """Release what a SELECT asks: the same as ``release``."""
         return self.release(text, epsilon=epsilon, analyst=analyst, **options)
+
+    def discover(
+        self,
+        column: str,
+        *,
+        epsilon: Number,
+        delta: Number,
+        where: str | None = None,
+        keys_per_person: int | None = None,
+        analyst: str | None = None,
+        confidence: Number = NINETY_FIVE,
+        progress: Progress | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Discovery:
+        """Find the keys of a column that many people have, when they are not public: charge ε and δ to the ledger.
+
+        Args:
+            column: a column that is declared by its type (text, integer, date or boolean) or has keys.
+            epsilon: the privacy to spend.
+            delta: the probability with which the key of a single person may be shown, for example "1e-8".
+            where: a condition such as "age >= 65".
+            keys_per_person: for how many keys one person counts at most; rows_per_person if not given.
+            analyst: whose cap in the ledger it counts against.
+            confidence: that of the error bars.
+            progress: a function that is told the share that is done, 0 to 1, while the engine runs.
+            entropy: leave it alone, except in tests.
+        """
+        sure = bar_confidence(confidence)
+        plan = self.plan_keys(column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person)
+        found = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return found.at(sure)
+
+    def plan_keys(
+        self,
+        column: str,
+        *,
+        epsilon: Number,
+        delta: Number,
+        where: str | None = None,
+        keys_per_person: int | None = None,
+    ) -> KeyPlan:
+        """Tell how many people a key needs to be found by ``discover``, without reading any data; it costs nothing."""
+        return plan_keys(
+            self.schema, column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person
+        )
+
+    def bounds(
+        self,
+        column: str,
+        *,
+        epsilon: Number,
+        where: str | None = None,
+        analyst: str | None = None,
+        progress: Progress | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Bounds:
+        """Find bounds of a numeric column that hold most values, when none are known: charge ε to the ledger.
+
+        Args:
+            column: a column that is declared as a number or integer; bounds that it has do not count.
+            epsilon: the privacy to spend.
+            where: a condition such as "age >= 65".
+            analyst: whose cap in the ledger it counts against.
+            progress: a function that is told the share that is done, 0 to 1, while the engine runs.
+            entropy: leave it alone, except in tests.
+        """
+        plan = plan_bounds(self.schema, column, epsilon=epsilon, where=where)
+        return find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+
+    def declare(self, columns: Mapping[str, Column | str] | None = None, **more: Column | str) -> Source:
+        """Return a source of the same table and ledger with these columns declared, in place of those they replace."""
+        schema = self.schema
+        declared = {**schema.columns, **(columns or {}), **more}
+        described = (declared, schema.person, schema.rows_per_person, schema.neighbors, schema.version)
+        other = copy(self)
+        other.schema = make_schema(schema.name, *described, every_row_counts=schema.every_row_counts)
+        return other
 
     def _query(
         self,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
 
 from .engine.duckdb import Table
+from .report import toml, toml_name
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _REALS = ("FLOAT", "DOUBLE", "DECIMAL")
@@ -18,7 +18,7 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
     name = re.sub(r"[^A-Za-z0-9_]+", "_", Path(table).name.split(".")[0]).strip("_") or "source"
     columns = Table(table, name).columns()
     place = table if Path(table).is_absolute() else os.path.relpath(table, folder)
-    named = {"name": _quoted(name), "table": _quoted(place), "ledger": _quoted(f"{name}.ledger")}
+    named = {"name": toml(name), "table": toml(place), "ledger": toml(f"{name}.ledger")}
     parts = [_HEAD.format(**named)]
     parts += [_column(column, kind) for column, kind in columns.items()]
     return name, "\n".join(parts)
@@ -41,6 +41,7 @@ table = {table}
 # neighbors = "add_remove"        # or "change_one", when the number of people is public
 epsilon = 1                       # the total that may ever be spent on this table
 # ledger = {ledger}        # where spending is recorded: a file beside this one, or postgresql://...
+# delta = 0.000001                # the total δ, to look for keys that are not public; see how-to/unknown-keys.md
 # version = "1"                   # change it when the data changes
 
 # A column that is not declared below cannot be named in a query.  Declare one of:
@@ -51,16 +52,10 @@ epsilon = 1                       # the total that may ever be spent on this tab
 """
 
 
-def _quoted(text: str) -> str:
-    """Return a text as TOML writes it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def _column(name: str, kind: str) -> str:
     """Return the lines of one column, to be uncommented and filled in."""
-    key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
     base = kind.split("(")[0]  # in brackets there may be values: those of an ENUM
-    head = f"# [columns.{key}]                # {'text' if base in ('VARCHAR', 'ENUM') else base.lower()}"
+    head = f"# [columns.{toml_name(name)}]                # {'text' if base in ('VARCHAR', 'ENUM') else base.lower()}"
     if base in _NUMBERS:
         body = "# low = ?\n# high = ?\n# integer = true"
     elif base in _REALS:

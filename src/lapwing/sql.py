@@ -110,7 +110,8 @@ def make_query(
         if schema.columns[key].labels is None and key not in edges:
             raise UnsupportedQuery(
                 f'GROUP BY "{key}", which has no keys',
-                "Group by a column whose keys (or edges) the source declares; what keys occur would be private.",
+                "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
+                "`lapwing discover` finds the frequent ones.",
             )
     if len(set(by)) != len(by):
         raise UnsupportedQuery("a key twice", "Name every key once.")
@@ -169,7 +170,8 @@ def _check_number(name: str, column: Column, what: str = "a sum over") -> None:
         raise UnsupportedQuery(
             f'{what} "{name}", which has no bounds',
             "Declare low and high for it in the source, from what the column means; without them one person "
-            "could move the answer without limit.  A share is AVG(CASE WHEN condition THEN 1 ELSE 0 END).",
+            "could move the answer without limit; `lapwing bounds` finds some privately.  "
+            "A share is AVG(CASE WHEN condition THEN 1 ELSE 0 END).",
         )
 
 

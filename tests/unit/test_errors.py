@@ -95,6 +95,10 @@ EXAMPLES = [
         'The table of "visits" could not be opened. Nothing was charged. The file is missing.',
     ),
     (
+        errors.CannotDeclare('No key of "ward" reached the threshold of 20 people', "Ask with a larger ε."),
+        'No key of "ward" reached the threshold of 20 people. What was charged stays charged. Ask with a larger ε.',
+    ),
+    (
         errors.OutputError("a.csv", 4),
         '"a.csv" could not be written. The answer is recorded as entry 4: ask again, at no charge.',
     ),

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from ..errors import EngineError, InvalidParameter, InvalidSource
 from ..measure import Spread
 from ..query import literal, quoted
-from ..schema import Column, Schema, written
+from ..schema import Column, Key, Schema, written
+from .keys import LoweredKeys
 from .lowering import Lowered, key_type
 
 Progress = Callable[[float], None]
@@ -154,6 +155,19 @@ class Table:
                     columns = _run(connection, sql, progress, lambda made: made.fetchnumpy())
                     spreads.append(_sorted(*(columns[name] for name in ("cell", "i0", "weight"))))
                 return Counted(rows, spreads)
+
+        return self._guarded("failed while it was read", _COMPLETE, work)
+
+    def count_keys(
+        self, schema: Schema, lowered: LoweredKeys, progress: Progress | None = None
+    ) -> list[tuple[Key, int]]:
+        """Run the query of ``lower_keys``; return the keys that occur and how many people have each."""
+        names = list(dict.fromkeys([*lowered.columns, *([] if schema.person is None else [schema.person])]))
+
+        def work() -> list[tuple[Key, int]]:
+            with self._connected(names, schema.person) as connection:
+                found = _run(connection, lowered.sql, progress, lambda made: made.fetchall())
+                return [(key, int(count)) for key, count in found]
 
         return self._guarded("failed while it was read", _COMPLETE, work)
 

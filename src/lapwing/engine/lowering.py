@@ -195,6 +195,25 @@ def _named(condition: Condition) -> set[str]:
     return found | {condition.other} if isinstance(condition, Compare) and condition.other is not None else found
 
 
+def kept(schema: Schema, column: str, where: Condition | None) -> tuple[tuple[str, ...], list[str]]:
+    """Return the columns to read, and the steps from the table to ``kept``: rows that count, with person and cell."""
+    named = {column} | (set() if where is None else _named(where))
+    columns = tuple(name for name in schema.columns if name in named)
+    people = schema.person is not None
+    person = ["person"] if people else []
+    typed = [f"{quoted(schema.person)} AS person"] if schema.person is not None else []
+    typed += [f"TRY_CAST({quoted(name)} AS {_TYPES[schema.columns[name].kind]}) AS {_cell(name)}" for name in columns]
+    cleaned = [*person, *(_cleaned(name, schema) for name in columns)]
+    conditions = [] if where is None else [f"({_condition(where)})"]
+    conditions += ["person IS NOT NULL"] if people else []
+    kept = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return columns, [
+        f"WITH typed AS (SELECT {', '.join(typed)} FROM source),",
+        f"cleaned AS (SELECT {', '.join(cleaned)} FROM typed),",
+        f"kept AS (SELECT {', '.join([*person, f'{_cell(column)} AS cell'])} FROM cleaned{kept}),",
+    ]
+
+
 # --- cells ---
 
 
