@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 from . import exact, report
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
-from .errors import CannotDeclare, UnsupportedQuery
+from .errors import CannotDeclare, InvalidSource, UnsupportedQuery
 from .exact import Number
 from .laplace import DiscreteLaplace
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
-from .plan import Plan, make_plan
+from .plan import Clipped, Plan, make_plan
 from .query import count, quoted
 from .release import Release, bar_text, make_release, recall
 from .schema import Column, Schema, number
@@ -113,6 +113,30 @@ def find_bounds(
     return Bounds(make_release(plan, table, ledger, analyst=analyst, progress=progress, entropy=entropy))
 
 
+def clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:
+    """Return which columns of a plan are clamped, with the share of rows if the ledger holds a histogram of them."""
+    found = []
+    for name in plan.bounded:
+        column = plan.schema.columns[name]
+        low, high = column.low or Fraction(0), column.high or Fraction(0)
+        known = None if ledger is None else _latest(plan.schema, name, ledger)
+        share = None if known is None else known.beyond(low, high)
+        found.append(Clipped(name, low, high, plan.schema.name, share, None if known is None else known.entry))
+    return tuple(found)
+
+
+def _latest(schema: Schema, name: str, ledger: Ledger) -> Bounds | None:
+    """Return the last bounds of a column, over all rows, that the ledger holds for this version of the source."""
+    asked = plan_bounds(schema, name, epsilon=1)
+    for entry in reversed(ledger.entries()):
+        if entry.answered and isinstance(entry.question, dict) and entry.question.get("query") == asked.query.text:
+            try:
+                return recall_bounds(schema, ledger, entry.number)
+            except InvalidSource:  # of another version of the source
+                continue
+    return None
+
+
 def recall_bounds(schema: Schema, ledger: Ledger, number: int) -> Bounds | None:
     """Return the bounds that an entry of the ledger found, from its record; None if it is no question for bounds."""
     entry = next((each for each in ledger.entries() if each.number == number), None)
@@ -194,20 +218,32 @@ class Bounds:
         """The upper bound."""
         return self._ends[1]
 
-    @cached_property
+    @property
     def outside(self) -> tuple[float, float, float]:
         """The share of rows with a value that lie outside the bounds: an estimate, and the ends of a 95 % bar."""
-        low, high = self._ends
-        inside = [low <= a and b <= high for a, b in ends(self.integer)]
+        return self.beyond(*self._ends)
+
+    def beyond(self, low: Fraction, high: Fraction) -> tuple[float, float, float]:
+        """Return the share of rows with a value that lie outside these bounds: an estimate, and a 95 % bar.
+
+        A bin that a bound divides counts as inside for the estimate and the lower end, as outside for the upper end.
+        """
+        bins = ends(self.integer)
+        touching = [(a < high and b > low) or low <= a == b <= high for a, b in bins]
+        within = [low <= a and b <= high for a, b in bins]
+        value, least, _ = self._outside(touching)
+        return value, least, self._outside(within)[2]
+
+    def _outside(self, inside: Sequence[bool]) -> tuple[float, float, float]:
         within = sum(cell for cell, is_in in zip(self._cells, inside, strict=True) if is_in)
         beyond = sum(self._cells) - within
         (part,) = self.release.plan.parts
         scale, bins = float(self.release.plan.scale(part)), len(inside)
-        # the bounds follow from the noise: the bar must hold for every range of bins that they could have been
+        # bounds may follow from the noise: the bar must hold for every range of bins that they could have been
         sure = 0.05 / (bins * (bins + 1))
         off_within, off_beyond = (sum_bound(size, scale, sure) for size in (sum(inside), bins - sum(inside)))
         return (
-            _share(max(beyond, 0), within),
+            _share(max(beyond, 0), max(within, 0)),
             _share(max(beyond - off_beyond, 0.0), within + off_within),
             _share(max(beyond + off_beyond, 0.0), max(within - off_within, 0.0)),
         )

@@ -26,7 +26,7 @@ from .exact import NANO, Number
 from .laplace import DiscreteLaplace
 from .measure import CLAIMS, Linear, Measurement, answering, is_whole, measurements, target_of
 from .mechanism import NINETY_FIVE
-from .query import Query, Statistic
+from .query import Query, Statistic, numeral, quoted
 from .schema import MAX_CELLS, Schema
 from .selection import MAX_GROUPS, Selection
 from .tree import margins
@@ -62,6 +62,43 @@ class Forecast:
 
 
 @dataclass(frozen=True)
+class Clipped:
+    """A column whose values beyond its bounds count as the bounds.
+
+    ``share`` is the share of rows that this concerns, with the ends of a 95 % bar, if the ledger holds a noisy
+    histogram of the column, at ``entry``.
+    """
+
+    column: str
+    low: Fraction
+    high: Fraction
+    source: str
+    share: tuple[float, float, float] | None = None
+    entry: int | None = None
+
+    @property
+    def question(self) -> str:
+        """The SQL that asks for the share."""
+        name = self.column if self.column.isidentifier() else quoted(self.column)
+        table = self.source if self.source.isidentifier() else quoted(self.source)
+        beyond = f"{name} < {numeral(self.low)} OR {name} > {numeral(self.high)}"
+        return f"SELECT AVG(CASE WHEN {beyond} THEN 1 ELSE 0 END) FROM {table}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        share = None if self.share is None else dict(zip(("value", "low", "high"), self.share, strict=True))
+        ends = {"low": exact.text(self.low), "high": exact.text(self.high)}
+        return {"column": self.column, **ends, "share": share, "entry": self.entry, "question": self.question}
+
+    def __str__(self) -> str:
+        told = f"{self.column} beyond {exact.text(self.low)} and {exact.text(self.high)} counts as these bounds"
+        if self.share is not None:
+            value, low, high = (f"{100 * each:.2g} %" for each in self.share)
+            return f"{told}: {value} of the rows ({low} to {high}), by entry {self.entry}."
+        return f"{told}.  For how many rows is private; to ask: {self.question}"
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a release will do and how good it will be; print it, or take ``forecasts``."""
 
@@ -71,6 +108,14 @@ class Plan:
     parts: tuple[Part, ...]
     confidence: Fraction
     rows: int
+    clipped: tuple[Clipped, ...] = ()
+
+    @property
+    def bounded(self) -> list[str]:
+        """The columns whose values are clamped to their bounds."""
+        counted = ("rows", "count", "tree")
+        names = (each.measurement.column for each in self.parts if each.measurement.form not in counted)
+        return list(dict.fromkeys(name for name in names if name is not None))
 
     def selection(self, part: Part) -> Selection:
         """Return how the quantiles of a part are found."""
@@ -284,6 +329,7 @@ class Plan:
                 }
                 for part in self.parts
             ],
+            "clipped": [each.to_dict() for each in self.clipped],
             "sql": self.sql,
         }
 
@@ -316,7 +362,7 @@ class Plan:
         if len(self.parts) > 1:
             shares = ", ".join(f"{part.measurement.name}: {_short(part.epsilon)}" for part in self.parts)
             lines.append(f"ε is split: {shares}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *map(str, self.clipped)])
 
 
 def level_of(statistic: Statistic) -> dict[str, str]:

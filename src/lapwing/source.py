@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike, fspath
@@ -17,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from . import exact, sql
-from .bounds import Bounds, find_bounds, plan_bounds
+from .bounds import Bounds, clipped, find_bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discover, plan_keys
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
-from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, NoLedger, RequestError, suggestion
+from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LedgerError, NoLedger, RequestError, suggestion
 from .exact import Number
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
@@ -186,7 +187,7 @@ class Source:
             if not all(isinstance(name, str) for name in error):
                 raise InvalidParameter("something else", "error", "a number, or numbers by the names of statistics")
             query, error = sql.aimed(query, error), None
-        return make_plan(
+        made = make_plan(
             self.schema,
             query,
             epsilon=epsilon,
@@ -195,6 +196,13 @@ class Source:
             rows=rows,
             intervals=intervals,
         )
+        return replace(made, clipped=clipped(made, self._ledger_if_any() if made.bounded else None))
+
+    def _ledger_if_any(self) -> Ledger | None:
+        try:
+            return Ledger.open(self._where)
+        except (NoLedger, LedgerError):
+            return None
 
     def release(
         self,

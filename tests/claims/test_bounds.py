@@ -294,3 +294,49 @@ def test_a_declared_column_is_looked_at_beyond_its_bounds(tmp_path):
     assert source.bounds("x", epsilon=1).high == 500
     schema = replace(source.schema, neighbors="change_one")
     assert plan_bounds(schema, "x", epsilon=1).sensitivity(plan_bounds(schema, "x", epsilon=1).parts[0]) == 2
+
+
+# --- what a plan tells of values beyond the bounds ---
+
+
+def test_a_plan_tells_how_to_ask_for_what_is_clipped_and_the_share_once_it_is_known(tmp_path):
+    values = [*[5.0] * 900, *[150.0] * 100]  # a tenth lies beyond 100
+    source = source_of(tmp_path, pd.DataFrame({"x": values}), columns={"x": lw.number(0, 100)})
+    (before,) = source.plan(lw.mean("x"), epsilon=1).clipped
+    assert before.share is None
+    assert before.question in str(source.plan(lw.mean("x"), epsilon=1))
+    asked = source.sql(before.question, epsilon=50)  # the question can be asked as it stands
+    assert asked.rows[0]["proportion"]["value"] == pytest.approx(0.1, abs=0.01)
+    found = source.bounds("x", epsilon=20)
+    (after,) = source.plan(lw.mean("x"), lw.median("x"), epsilon=1).clipped
+    assert after.entry == found.entry
+    value, low, high = after.share
+    assert low <= 0.1 <= high
+    assert value == pytest.approx(0.1, abs=0.03)
+    told = source.plan(lw.mean("x"), epsilon=1)
+    assert f"by entry {found.entry}." in str(told)
+    assert told.to_dict()["clipped"][0]["share"]["value"] == value
+    assert source.ledger.spent == 70  # plans are free
+
+
+def test_a_histogram_of_other_data_says_nothing_about_this_version(tmp_path):
+    table, columns = pd.DataFrame({"x": [5.0] * 900}), {"x": lw.number(0, 100)}
+    source_of(tmp_path, table, columns=columns, version="1").bounds("x", epsilon=20)
+    (clipped,) = source_of(tmp_path, table, columns=columns, version="2").plan(lw.sum("x"), epsilon=1).clipped
+    assert clipped.share is None
+
+
+def test_counts_are_not_clipped(tmp_path):
+    source = source_of(tmp_path, pd.DataFrame({"x": [1.0]}), columns={"x": lw.number(0, 100, edges=[0, 50, 100])})
+    assert source.plan(lw.count(), lw.count("x"), by="x", epsilon=1).clipped == ()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outside"), [(0, 100, 0), (0, 120, 0), (10, 100, 500), (0, 60, 500), (5, 60, 1000)]
+)
+def test_a_bound_inside_a_bin_leaves_the_bin_open(low, high, outside, tmp_path):
+    """500 rows at 1.5, 500 at 80, and noise that is below a row: the bar holds what the bins cannot tell."""
+    found = bounds_of(tmp_path, [1.5] * 500 + [80.0] * 500, epsilon=100)
+    value, least, most = found.beyond(F(low), F(high))
+    assert least <= outside / 1000 <= most
+    assert 0 <= least <= value <= most <= 1
