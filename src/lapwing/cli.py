@@ -21,9 +21,10 @@ import click
 from . import __version__, exact
 from . import sensitivity as catalogue
 from .accuracy import Error
+from .cli_explain import explain
 from .cli_ledger import ledger
 from .cli_output import Decorator, confidence_option, console, format_option, print_json, print_table
-from .cli_table import bounds, discover, explain, init, plan, release
+from .cli_table import bounds, discover, init, plan, release
 from .errors import BudgetExceeded, LapwingError, RequestError
 from .exact import text
 from .laplace import DiscreteLaplace, Laplace

@@ -34,6 +34,7 @@ def format_options(*forms: str) -> Decorator:
 
 
 format_option = format_options("table", "json")
+source_argument: Decorator = click.argument("source", type=click.Path(dir_okay=False), metavar="SOURCE")
 confidence_option: Decorator = click.option(
     "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bars."
 )
