@@ -120,11 +120,11 @@ def _quantile(
 
 def _on_grid(measurement: Measurement, plan: Plan, *indices: NDArray[Any]) -> Estimate:
     """Return values of grid indices, and the ends of bars widened by the half step by which values were rounded."""
-    grid = measurement.grid
-    if plan.schema.columns[measurement.column or ""].kind == "integer" and grid.step == 1:
+    grid, column = measurement.grid, plan.schema.columns[measurement.column or ""]
+    if column.kind == "integer" and grid.step == 1:
         return Estimate(*((each + grid.low).astype(np.int64) for each in indices))
-    found = [((each + grid.low) * grid.step).astype(float) for each in indices]
-    return Estimate(*_rounded(found, measurement, plan))
+    found = _rounded([((each + grid.low) * grid.step).astype(float) for each in indices], measurement, plan)
+    return Estimate(*(each.clip(float(column.low or 0), float(column.high or 0)) for each in found))
 
 
 def _rounded(ends: list[Any], measurement: Measurement, plan: Plan) -> list[Any]:

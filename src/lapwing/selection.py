@@ -216,7 +216,7 @@ class Selection:
         """Return the values of one group, then the ends of their bars."""
         room = _Rows(*_spread(index, weight, self.schema.weight), 0, (self.measurement.grid.steps + 1) * PARTS - 1)
         values = list(self._split(room, self.measurement.inner, Fraction(0), Fraction(1), entropy))
-        rooms = room.divided(values)
+        rooms = room.divided([place - place % PARTS + PARTS // 2 for place in values])  # of a value, half to each side
         unit = self.each / self.reach(Fraction(0), not values)
         low, high = Aim(Fraction(0), self.inside), Aim(Fraction(1), -self.inside)
         least = [rooms[0].choose(low, unit, True, entropy)] if self.measurement.levels[0] == 0 else []
