@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import pickle
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction as F
 from itertools import combinations, product
@@ -306,6 +307,21 @@ def test_T27_a_repeated_question_is_free_also_when_its_keys_are_declared(tmp_pat
         asked = {"epsilon": 1, "delta": "1e-8", "where": "x >= 0", **options}
         assert not source.discover("key", **asked).repeated
     assert not source_of(tmp_path, version="2").discover("key", epsilon="0.1", delta="1e-8").repeated
+
+
+def test_T27_a_recorded_answer_needs_no_table(tmp_path):
+    pd.DataFrame({"p": range(100), "key": ["a"] * 100}).to_csv(tmp_path / "t.csv", index=False)
+    source = source_of(tmp_path, table=str(tmp_path / "t.csv"), columns={"key": "text"})
+    first = source.discover("key", epsilon=1, delta="1e-8")
+    (tmp_path / "t.csv").unlink()
+    assert source.discover("key", epsilon=1, delta="1e-8").answer == first.answer
+
+
+def test_a_key_that_was_found_has_somebody(tmp_path):
+    """However wide the bar: its lower end is 1 at least."""
+    found = source_of(tmp_path, delta="0.01").discover("key", epsilon=1, delta="0.01").at("0.999999999")
+    found = replace(found, answer={"keys": ["a"], "counts": [found.threshold]})
+    assert found.rows[0]["count"]["low"] == 1
 
 
 def test_L1_the_total_delta_is_never_exceeded(tmp_path):
