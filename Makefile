@@ -43,6 +43,7 @@ bench: $(READY)  ## measure speed, timing and the peers, into docs/reference/ben
 	$(BIN)/python bench/ledger.py
 	$(BIN)/python bench/accuracy.py
 	$(BIN)/python bench/tree.py
+	$(BIN)/python bench/quantiles.py
 	$(BIN)/python bench/engine.py
 
 coverage: $(READY)  ## simulate how often error bars hold the truth, into docs/reference/benchmarks.md
