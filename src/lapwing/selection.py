@@ -214,7 +214,10 @@ class Selection:
 
     def _points(self, index: Column, weight: Column, entropy: Entropy) -> list[int]:
         """Return the values of one group, then the ends of their bars."""
-        room = _Rows(*_spread(index, weight, self.schema.weight), 0, (self.measurement.grid.steps + 1) * PARTS - 1)
+        rows = index * PARTS, weight
+        if len(self.measurement.levels) > 1:  # else no choice divides a value
+            rows = _spread(index, weight, self.schema.weight)
+        room = _Rows(*rows, 0, (self.measurement.grid.steps + 1) * PARTS - 1)
         values = list(self._split(room, self.measurement.inner, Fraction(0), Fraction(1), entropy))
         rooms = room.divided([place - place % PARTS + PARTS // 2 for place in values])  # of a value, half to each side
         unit = self.each / self.reach(Fraction(0), not values)

@@ -367,7 +367,11 @@ def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column)
 
 def _sorted(group: NDArray[Any], index: NDArray[Any], weight: NDArray[Any]) -> Spread:
     """Return a spread in an order that does not depend on the engine."""
-    order = np.lexsort((index, group))
+    width = int(index.max()) + 1 if len(index) else 1
+    if int(group.max(initial=0)) * width < 2**62:
+        order = np.argsort(group.astype(np.int64) * width + index)  # several times faster than by two keys
+    else:
+        order = np.lexsort((index, group))
     return Spread(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
 
 
