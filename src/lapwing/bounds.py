@@ -24,21 +24,18 @@ from typing import Any, NamedTuple
 from . import exact, report
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
-from .errors import CannotDeclare, InvalidSource, UnsupportedQuery
+from .errors import CannotDeclare, UnsupportedQuery
 from .exact import Number
 from .laplace import DiscreteLaplace
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
 from .plan import Clipped, Plan, make_plan
 from .query import count, quoted
-from .release import Release, bar_text, make_release, recall
+from .release import Release, bar_text, make_release, question, recall
 from .schema import Column, Schema, number
 from .sql import make_query
 
 _LARGEST = 10**15
-_NUDGE = 1 + Fraction(1, 10**9)
-"""Bins are [a, b): borders above zero are moved up by this, so that a border lies in the bin below it."""
-
 _NEAR = 10
 """Zero is a bound when it is at most this many times farther than the bound found: it costs a tenth of precision."""
 
@@ -64,7 +61,14 @@ def borders(integer: bool) -> tuple[Fraction, ...]:
 def edges(integer: bool) -> tuple[Fraction, ...]:
     """Return the edges of the bins as the engine compares with them."""
     above = borders(integer)
-    return (*(-border for border in reversed(above)), *(border * _NUDGE for border in above))
+    return (*(-border for border in reversed(above)), *(_just_above(border, integer) for border in above))
+
+
+def _just_above(border: Fraction, integer: bool) -> Fraction:
+    """Return the edge for a border above zero: bins are [a, b), and the border itself lies in the one below it."""
+    if integer:
+        return border if border.denominator > 1 else border + Fraction(1, 2)
+    return Fraction(math.nextafter(float(border), math.inf))
 
 
 def ends(integer: bool) -> list[tuple[Fraction, Fraction]]:
@@ -118,22 +122,22 @@ def clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:
     found = []
     for name in plan.bounded:
         column = plan.schema.columns[name]
-        low, high = column.low or Fraction(0), column.high or Fraction(0)
-        known = None if ledger is None else _latest(plan.schema, name, ledger)
-        share = None if known is None else known.beyond(low, high)
-        found.append(Clipped(name, low, high, plan.schema.name, share, None if known is None else known.entry))
+        told = Clipped(name, column.low or Fraction(0), column.high or Fraction(0), plan.schema.name, plan.query.where)
+        known = None if ledger is None or plan.query.where is not None else _latest(plan.schema, name, ledger)
+        if known is not None:
+            told = replace(told, share=known.beyond(told.low, told.high), entry=known.entry)
+        found.append(told)
     return tuple(found)
 
 
 def _latest(schema: Schema, name: str, ledger: Ledger) -> Bounds | None:
     """Return the last bounds of a column, over all rows, that the ledger holds for this version of the source."""
-    asked = plan_bounds(schema, name, epsilon=1)
+    text = plan_bounds(schema, name, epsilon=1).query.text
     for entry in reversed(ledger.entries()):
-        if entry.answered and isinstance(entry.question, dict) and entry.question.get("query") == asked.query.text:
-            try:
-                return recall_bounds(schema, ledger, entry.number)
-            except InvalidSource:  # of another version of the source
-                continue
+        same = entry.answered and isinstance(entry.question, dict) and entry.question.get("query") == text
+        if same and entry.question == question(plan_bounds(schema, name, epsilon=entry.epsilon or 1)):
+            found = recall_bounds(schema, ledger, entry.number)
+            return found if found is not None and found.release.private else None
     return None
 
 
@@ -145,7 +149,7 @@ def recall_bounds(schema: Schema, ledger: Ledger, number: int) -> Bounds | None:
         if name in schema.columns and schema.columns[name].kind in ("number", "integer"):
             plan = plan_bounds(schema, name, epsilon=1)
             grouping = plan.query.text.partition(" GROUP BY ")[2]
-            if told == plan.schema.columns[name].describe() and asked["query"].endswith(grouping):
+            if told == plan.schema.columns[name].describe() and asked["query"].partition(" GROUP BY ")[2] == grouping:
                 made = recall(plan.schema, ledger, number)
                 return None if made is None else Bounds(made)
     return None
@@ -227,10 +231,19 @@ class Bounds:
         """Return the share of rows with a value that lie outside these bounds: an estimate, and a 95 % bar.
 
         A bin that a bound divides counts as inside for the estimate and the lower end, as outside for the upper end.
+        The first and the last bin have no end; the one around zero is taken as zero.
         """
         bins = ends(self.integer)
-        touching = [(a < high and b > low) or low <= a == b <= high for a, b in bins]
-        within = [low <= a and b <= high for a, b in bins]
+        last = len(bins) - 1
+        touching, within = [], []
+        for i, (a, b) in enumerate(bins):
+            if i < last // 2:  # [a, b)
+                touching.append(b > low and (a <= high or i == 0))
+            elif i > last // 2:  # (a, b]
+                touching.append(a < high and (b >= low or i == last))
+            else:
+                touching.append(low <= 0 <= high)
+            within.append(low <= a and b <= high and 0 < i < last)
         value, least, _ = self._outside(touching)
         return value, least, self._outside(within)[2]
 
@@ -261,8 +274,7 @@ class Bounds:
     @property
     def share(self) -> str:
         """The SQL that asks for the share of rows outside the bounds, once they are declared."""
-        name = self.name if self.name.isidentifier() else quoted(self.name)
-        low, high = exact.text(self.low), exact.text(self.high)
+        name, low, high = quoted(self.name), exact.text(self.low), exact.text(self.high)
         return f"AVG(CASE WHEN {name} < {low} OR {name} > {high} THEN 1 ELSE 0 END)"
 
     @property

@@ -318,6 +318,8 @@ def discover(
     """
     from .source import Source
 
+    if other == "":
+        raise click.UsageError("give --other a name")
     opened = Source.open(source)
     asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "where": where, "keys_per_person": keys_per_person}
     if dry_run:
@@ -326,8 +328,11 @@ def discover(
         return
     with _asking() as progress:
         found = opened.discover(column, **asked, analyst=analyst, confidence=confidence, progress=progress)
-    lines = found.to_toml(other) if found.keys else None
+    taken = other in found.keys
+    lines = found.to_toml(None if taken else other) if found.keys else None
     _tell(found, lines, form)
+    if taken:
+        click.echo(f'"{other}" is one of the keys that were found: give --other another name.', err=True)
 
 
 @click.command()

@@ -27,7 +27,7 @@ from typing import Any
 
 from . import exact, report
 from .condition import condition_of, parse_condition, parsed
-from .engine.duckdb import Progress, Table
+from .engine.duckdb import COMPLETE, Progress, Table
 from .engine.keys import LoweredKeys, lower_keys
 from .entropy import SYSTEM, Entropy
 from .errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, MissingLibrary, UnsupportedQuery
@@ -150,7 +150,7 @@ def plan_keys(
         )
     each = keys_per_person
     if schema.person is None:
-        if each not in (None, 1):
+        if each not in (None, 1) or isinstance(each, bool):
             raise InvalidParameter(each, "keys_per_person", "1 where every row is one person: name the person column")
         each = 1
     bound = exact.whole(schema.rows_per_person if each is None else each, "keys_per_person", MAX_ROWS_PER_PERSON)
@@ -209,7 +209,8 @@ def discover(
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
         tally = KeyTally(table.count_keys(plan.schema, plan.lowered, progress))
-        answer = ledger.record(entry, tally.shown(plan, entropy))
+        noisy = table.guarded("failed while noise was added", COMPLETE, lambda: tally.shown(plan, entropy))
+        answer = ledger.record(entry, noisy)
     return _discovery(plan, ledger, replace(entry, answer=answer), analyst)
 
 

@@ -85,7 +85,7 @@ def _distribution(plan: Plan, part: Part, noisy: Sequence[Sequence[int]], confid
     total = upto[-1]
     inside = np.tri(tree.bins)
     margin = [np.array(margins(tree.weights((inside - share).T), scale, confidence)) for share in (0.0, 0.5, 1.0)]
-    low, high = share_interval(upto, total, *(each[:, None] for each in margin))
+    low, high = share_interval(upto, total, *(each[:, None] + 1 for each in margin))  # one step of the noise more
     value = np.where(total > 0, upto / np.where(total > 0, total, 1), 0.5).clip(0, 1)
     value = (np.maximum.accumulate(value) + np.minimum.accumulate(value[::-1])[::-1]) / 2
     value[-1], low[-1], high[-1] = 1.0, 1.0, 1.0
@@ -115,6 +115,7 @@ def _quantile(
             low = np.where(off[i] + beyond < 0, borders[i], low)
         for i, beyond in zip(upper, margin[len(lower) :], strict=True):
             high = np.where(off[i] - beyond > 0, borders[i] - 1, high)
+        low, high = np.minimum(low, value), np.maximum(high, value)
     return _on_grid(measurement, plan, value, low, high)
 
 

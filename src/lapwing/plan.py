@@ -1,7 +1,8 @@
 """ε ↔ error, before any data is read.
 
 A plan holds everything that a release will do: the measurements, their shares of ε, the noise scales, the SQL, and for
-every statistic the error bar to expect.  It is made from public parameters alone and costs nothing.
+every statistic the error bar to expect.  It is made from public parameters, and from what was released before, alone
+and costs nothing.
 
 Claim P6 (split).  The shares of ε that the measurements get add up to ε exactly; each adds noise of scale sensitivity
 divided by its share, so that the release as a whole is ε-differentially private (M1 and composition).
@@ -26,7 +27,7 @@ from .exact import NANO, Number
 from .laplace import DiscreteLaplace
 from .measure import CLAIMS, Linear, Measurement, answering, is_whole, measurements, target_of
 from .mechanism import NINETY_FIVE
-from .query import Query, Statistic, numeral, quoted
+from .query import Condition, Query, Statistic, numeral, quoted
 from .schema import MAX_CELLS, Schema
 from .selection import MAX_GROUPS, Selection
 from .tree import margins
@@ -73,16 +74,16 @@ class Clipped:
     low: Fraction
     high: Fraction
     source: str
+    where: Condition | None = None
     share: tuple[float, float, float] | None = None
     entry: int | None = None
 
     @property
     def question(self) -> str:
         """The SQL that asks for the share."""
-        name = self.column if self.column.isidentifier() else quoted(self.column)
-        table = self.source if self.source.isidentifier() else quoted(self.source)
+        name, where = quoted(self.column), "" if self.where is None else f" WHERE {self.where}"
         beyond = f"{name} < {numeral(self.low)} OR {name} > {numeral(self.high)}"
-        return f"SELECT AVG(CASE WHEN {beyond} THEN 1 ELSE 0 END) FROM {table}"
+        return f"SELECT AVG(CASE WHEN {beyond} THEN 1 ELSE 0 END) FROM {quoted(self.source)}{where}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
@@ -94,7 +95,7 @@ class Clipped:
         told = f"{self.column} beyond {exact.text(self.low)} and {exact.text(self.high)} counts as these bounds"
         if self.share is not None:
             value, low, high = (f"{100 * each:.2g} %" for each in self.share)
-            return f"{told}: {value} of the rows ({low} to {high}), by entry {self.entry}."
+            return f"{told}: {value} of all rows with a value ({low} to {high}), by entry {self.entry}."
         return f"{told}.  For how many rows is private; to ask: {self.question}"
 
 

@@ -6,7 +6,7 @@ question by it, so the same question in other words is the same question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -289,7 +289,7 @@ def cdf(column: str, edges: Sequence[Number] | int = 256, *, name: str | None = 
 
     ``edges`` are the borders of the bins, or the number of bins of one width between the column's bounds.
     """
-    if isinstance(edges, int):
+    if not isinstance(edges, Iterable) or isinstance(edges, str):
         number = exact.whole(edges, "edges", MOST_BINS)
         return replace(_statistic("cdf", column, None, None, name), bins=number)
     return _statistic("cdf", column, None, None, name, edges=bin_edges(edges))
@@ -320,13 +320,14 @@ def quantile(
 
     Several quantiles of one column, asked together, share one measurement: give a list of shares.
     """
-    if isinstance(q, Sequence) and not isinstance(q, str):
-        if name is not None or not q:
-            raise InvalidParameter(name or q, "name or q", "a name for one quantile alone, and one or more shares")
-        return [quantile(column, each, weight=weight, error=error) for each in q]
+    if isinstance(q, Iterable) and not isinstance(q, str):
+        shares = list(q)
+        if name is not None or not shares:
+            raise InvalidParameter(name, "name or q", "a name for one quantile alone, and one or more shares")
+        return [quantile(column, each, weight=weight, error=error) for each in shares]
     level = exact.finite(q, "q")
     if not 0 <= level <= 1 or level.denominator > MOST_PARTS:
-        raise InvalidParameter(q, "q", f"from 0 to 1, a fraction with a denominator of at most {MOST_PARTS:,}")
+        raise InvalidParameter(q, "q", 'from 0 to 1, with at most six decimals; or a fraction as text, such as "1/3"')
     return _statistic("quantile", column, weight, error, name, level=level)
 
 

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import exact, report, sql
-from .engine.duckdb import Counted, Progress, Table
+from .engine.duckdb import COMPLETE, Counted, Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import InvalidParameter, InvalidSource, LedgerError, MissingLibrary
 from .estimate import Estimate, Noisy, estimates
@@ -118,7 +118,8 @@ def make_release(
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
         tally = Tally(plan, table.tally(plan.schema, plan.lowered, progress))
-        answer = ledger.record(entry, _noisy(plan, tally, entropy))
+        noisy = table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, tally, entropy))
+        answer = ledger.record(entry, noisy)
     _check_shape(plan, answer, ledger)
     return Release(plan, entry.number, entry.answered, answer, ledger.remaining, analyst)
 
@@ -257,6 +258,16 @@ class Release:
                 for name, each in zip(names, found, strict=True)
             ]
         return dict(zip(names, found, strict=True))
+
+    @cached_property
+    def _without_bars(self) -> set[str]:
+        """The names of quantiles that were asked without intervals: their bars are the column's bounds."""
+        plan = self.plan
+        return {
+            str(each.name)
+            for each in plan.query.statistics
+            if each.level is not None and not plan.parts[plan.answering(each)[0]].measurement.interval
+        }
 
     def _cannot_be_negative(self, name: str) -> bool:
         (statistic,) = (each for each in self.plan.query.statistics if each.name == name)
@@ -426,7 +437,9 @@ class Release:
         bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
         clamped = any(part.measurement.column is not None for part in self.plan.parts)
         told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
-        if any(part.measurement.levels for part in self.plan.parts):
+        if self._without_bars:
+            told += " Quantiles were asked without intervals."
+        elif any(part.measurement.levels for part in self.plan.parts):
             told += " Ends of bars that the counts of rows do not confirm are the bounds."
         if self.view == "nonnegative":
             told += " Negative numbers are shown as 0: do not add them up."
@@ -440,10 +453,12 @@ class Release:
             heads += [name, "error bar"]
             numbers.append([end.tolist() for end in each])
         rows = []
+        bare = [name in self._without_bars for name in self.estimates]
         for i, labels in enumerate(self.labels[:_TEXT_ROWS]):
             row = [str(written(label)) for label in labels]
-            for value, low, high in numbers:
-                row += [report.shown(value[i], high[i] - low[i]), bar_text(value[i], low[i], high[i])]
+            for (value, low, high), plain in zip(numbers, bare, strict=True):
+                width = None if plain else high[i] - low[i]
+                row += [report.shown(value[i], width), "none" if plain else bar_text(value[i], low[i], high[i])]
             rows.append(row)
         lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table(heads, rows, range(len(self.keys))))

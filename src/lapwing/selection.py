@@ -18,7 +18,8 @@ group, divides a person's weight W: at ε·w/W each for parts w of it, the level
 bars, and the noisy counts of rows between all values chosen.  The whole measurement costs its share of ε.
 
 Claim Q4 (rank).  With probability 1 - β, however the values lie, the m values are within
-Σ over levels of R/ε·ln(nodes·candidates/β) rows of the ranks they aim at.
+Σ over levels of R/ε·ln(nodes·candidates/β) rows of the ranks they aim at, and for each level but the last, the rows at
+one place more: one row, or one in ``PARTS`` of the rows that share a value.
 
 Claim Q5 (interval).  The error bar of a quantile holds it with at least the stated confidence, whatever the data: its
 ends are values that were chosen, and counts with noise of known law show that few enough rows lie beyond them; where
@@ -46,12 +47,12 @@ from .noise import discrete_laplace, race
 from .schema import Schema
 from .tree import margins
 
-PARTS = 2**10
+PARTS = 2**14
 """Into how many parts a grid step is divided; a value with more rows has several in each part."""
 
 MAX_GROUPS = 10**5
 
-_REVERSED = np.array([int(f"{i:010b}"[::-1], 2) for i in range(PARTS)])
+_REVERSED = np.array([int(f"{i:014b}"[::-1], 2) for i in range(PARTS)])
 """The order in which rows of one value take the parts of its step: halves, quarters, eighths, …"""
 
 _USUAL = 3.0
@@ -154,13 +155,15 @@ class Selection:
         beyond = math.log(groups * nodes) - math.log(1 - confidence)
         reach = self.reach(level, True) if nodes == 1 else self.depth * self.reach(Fraction(0))
         aimed = self.inside if level in (0, 1) else 0
-        return (float(reach / self.each) * (candidates + beyond) + float(aimed)) / self.schema.weight
+        rows = (float(reach / self.each) * (candidates + beyond) + float(aimed)) / self.schema.weight
+        return rows + self.depth - 1  # those at the places that divide
 
     def usual(self, level: Fraction, confidence: Fraction) -> float:
         """Return how many rows the rank is off where the values are spread evenly; for an extreme, what it aims at."""
         if level in (0, 1):
             return float(self.inside / self.schema.weight)
-        return float(self.reach(level, self.depth == 1) / self.each) * -math.log(1 - confidence) / self.schema.weight
+        own = float(self.reach(level, self.depth == 1) / self.each) * -math.log(1 - confidence)
+        return own * math.sqrt((1 + self.depth) / 2) / self.schema.weight  # a part of the errors of levels before
 
     def margins(self, level: Fraction, confidence: Fraction, below: Sequence[int]) -> list[float]:
         """Return how far noise moves (weight below a border) - level·N, for each number of cells below a border.
@@ -215,7 +218,7 @@ class Selection:
     def _points(self, index: Column, weight: Column, entropy: Entropy) -> list[int]:
         """Return the values of one group, then the ends of their bars."""
         rows = index * PARTS, weight
-        if len(self.measurement.levels) > 1:  # else no choice divides a value
+        if self.measurement.inner and len(self.measurement.levels) > 1:  # else no choice divides a value
             rows = _spread(index, weight, self.schema.weight)
         room = _Rows(*rows, 0, (self.measurement.grid.steps + 1) * PARTS - 1)
         values = list(self._split(room, self.measurement.inner, Fraction(0), Fraction(1), entropy))
@@ -255,8 +258,8 @@ class Selection:
             [room.low - PARTS, *starts], starts, [*starts[1:], room.high + 1], strict=False
         ):
             below, above = room.between(before + PARTS, start), room.between(start + PARTS, after)
-            yield below.choose(Aim(Fraction(1), -aside), unit, True, entropy)
-            yield above.choose(Aim(Fraction(0), aside), unit, True, entropy)
+            yield min(below.choose(Aim(Fraction(1), -aside), unit, True, entropy), start)
+            yield min(above.choose(Aim(Fraction(0), aside), unit, True, entropy), room.high)  # a room may be empty
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from .bounds import Bounds, clipped, find_bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discover, plan_keys
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
-from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LedgerError, NoLedger, RequestError, suggestion
+from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError, NoLedger, RequestError, suggestion
 from .exact import Number
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
@@ -200,8 +200,8 @@ class Source:
 
     def _ledger_if_any(self) -> Ledger | None:
         try:
-            return Ledger.open(self._where)
-        except (NoLedger, LedgerError):
+            return Ledger.open(self._where, wait=1)
+        except LapwingError:
             return None
 
     def release(
@@ -312,6 +312,8 @@ class Source:
     def declare(self, columns: Mapping[str, Column | str] | None = None, **more: Column | str) -> Source:
         """Return a source of the same table and ledger with these columns declared, in place of those they replace."""
         schema = self.schema
+        if columns is not None and not isinstance(columns, Mapping):
+            raise InvalidParameter(columns, "columns", "a mapping from names to declarations")
         declared = {**schema.columns, **(columns or {}), **more}
         described = (declared, schema.person, schema.rows_per_person, schema.neighbors, schema.version)
         other = copy(self)

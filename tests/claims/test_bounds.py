@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.bounds import Bounds, borders, edges, ends, plan_bounds, seen, sum_bound
+from lapwing.bounds import Bounds, borders, edges, ends, plan_bounds, recall_bounds, seen, sum_bound
 from lapwing.engine.duckdb import Table
 from lapwing.entropy import EntropyForTests
 from lapwing.laplace import DiscreteLaplace
@@ -44,7 +44,10 @@ def bin_by_hand(value, integer):
     if value is None or not math.isfinite(value):
         return None
     above, size = borders(integer), F(repr(abs(value)))
-    place = sum(size > border * (1 + (F(1, 10**9) if value > 0 else 0)) for border in above[:-1])
+    if integer and value > 0:  # 1 and 1.4 in (0, 1], which begins at a half
+        place = sum(size >= border + (F(1, 2) if border >= 1 else 0) for border in above[:-1])
+    else:
+        place = sum(size > border for border in above[:-1])
     return len(above) - 1 + (place if value > 0 else -place)
 
 
@@ -329,6 +332,57 @@ def test_a_histogram_of_other_data_says_nothing_about_this_version(tmp_path):
 def test_counts_are_not_clipped(tmp_path):
     source = source_of(tmp_path, pd.DataFrame({"x": [1.0]}), columns={"x": lw.number(0, 100, edges=[0, 50, 100])})
     assert source.plan(lw.count(), lw.count("x"), by="x", epsilon=1).clipped == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high", "truth"),
+    [
+        ([1, 2, 3, 4, 5] * 200, 1, 5, 0),
+        ([100] * 980 + [7] * 20, 100, 200, 0.02),
+        ([-100] * 980 + [-7] * 20, -200, -100, 0.02),
+        ([10**18] * 1000, 0, 10**15, 1),
+        ([10**16] * 1000, 2 * 10**15, 10**17, 0),
+        ([2 * 10**9 + 1] * 1000, 0, 2 * 10**9, 1),
+        ([10**12 + 500] * 1000, 0, 10**12, 1),
+        ([0] * 500 + [3] * 500, 0, 5, 0),
+        ([0] * 500 + [3] * 500, 1, 5, 0.5),
+    ],
+)
+@pytest.mark.parametrize("kind", ["number", "integer"])
+def test_the_share_beyond_declared_bounds_holds_at_borders_and_far_out(values, low, high, truth, kind, tmp_path):
+    table = pd.DataFrame({"x": np.array(values, dtype=float)})
+    value, least, most = source_of(tmp_path, table, columns={"x": kind}).bounds("x", epsilon=50).beyond(F(low), F(high))
+    assert least <= truth <= most
+    assert least <= value <= most
+
+
+def test_a_plan_with_a_condition_tells_no_share_of_all_rows(tmp_path):
+    source = source_of(tmp_path, pd.DataFrame({"x": [50.0] * 900}), columns={"x": lw.number(0, 100)})
+    source.bounds("x", epsilon=20)
+    (clipped,) = source.plan(lw.mean("x"), where="x > 10", epsilon=1).clipped
+    assert clipped.share is None
+    assert clipped.question.endswith('WHERE "x" > 10')
+    assert source.sql(clipped.question, epsilon=1).rows
+
+
+def test_a_plan_never_fails_because_of_the_ledger(tmp_path):
+    source = source_of(tmp_path, pd.DataFrame({"x": [50.0] * 900}), columns={"x": lw.number(0, 100)})
+    found = source.bounds("x", epsilon=20)
+    asked = source.ledger.entries()[found.entry - 1].question
+    for other in ({**asked, "columns": 5}, {key: asked[key] for key in ("query", "source")}):
+        source.ledger.record(source.ledger.charge(other, 1), {"cells": []})
+    assert source.plan(lw.mean("x"), epsilon=1).clipped[0].entry == found.entry
+    broken = source_of(tmp_path, pd.DataFrame({"x": [1.0]}), columns={"x": lw.number(0, 100)}, ledger="mysql://x")
+    assert broken.plan(lw.mean("x"), epsilon=1).clipped[0].share is None
+    (tmp_path / "t.ledger").write_bytes(b"no ledger at all" * 100)
+    assert source.plan(lw.mean("x"), epsilon=1).clipped[0].share is None
+
+
+def test_a_histogram_by_another_key_too_is_no_search_for_bounds(tmp_path):
+    columns = {"x": lw.number(-(10**15), 10**15), "g": lw.keys("a", "b")}
+    source = source_of(tmp_path, pd.DataFrame({"x": [1.0], "g": ["a"]}), columns=columns)
+    answer = source.release(lw.histogram("x", edges(False)), by="g", epsilon=1)
+    assert recall_bounds(source.schema, source.ledger, answer.entry) is None
 
 
 @pytest.mark.parametrize(

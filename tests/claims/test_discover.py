@@ -25,7 +25,7 @@ from lapwing.ledger import Ledger
 from lapwing.schema import make_schema
 
 from ..roads import ERROR, ONE, Thresholds
-from ..tables import DAYS, FORMS, KEYS, PERSONS, make
+from ..tables import DAYS, FORMS, KEYS, PERSONS, engine_tally, make, plan_of
 from .test_release import CANARY, everything_about
 
 # --- K1: the threshold ---
@@ -177,14 +177,21 @@ def counted(rows, form, folder, *, column="key", person=True, most=2, where=None
 
 
 def by_hand(rows, most):
-    """Count by the rule, in Python: of each person the first keys in the order of a hash."""
+    """Count by the rule, in Python: of each person the first keys in the order of a hash; 1, 1.0 and "1" hash alike."""
+
+    def who(person):
+        try:
+            return repr(float(person))
+        except ValueError:
+            return person
+
     keys: dict[str, set[str]] = {}
     for row in rows:
         if row["person"] is not None and row["key"] is not None:
             keys.setdefault(row["person"], set()).add(row["key"])
     found: dict[str, int] = {}
     for person, own in keys.items():
-        for key in sorted(own, key=lambda key: (hashlib.md5(f"{person} {key}".encode()).hexdigest(), key))[:most]:
+        for key in sorted(own, key=lambda key: (hashlib.md5(f"{who(person)} {key}".encode()).hexdigest(), key))[:most]:
             found[key] = found.get(key, 0) + 1
     return found
 
@@ -515,3 +522,55 @@ def test_a_recorded_answer_that_does_not_fit_is_refused(tmp_path):
     source.ledger.record(source.ledger.charge(plan.question(), 1, "1e-8"), {"keys": ["a"], "counts": []})
     with pytest.raises(errors.LedgerError, match="does not fit"):
         source.discover("key", epsilon=1, delta="1e-8")
+
+
+# --- what others have changes nothing for a person ---
+
+
+@pytest.mark.parametrize("extra", [[], [None], ["text"], [0.5], [2**60]])
+def test_K3_the_type_that_others_make_the_column_have_does_not_matter(extra):
+    """One more row makes pandas write whole numbers as floats, or as objects; the keys of the others stay."""
+    people, keys = [*range(300)] * 2, ["a"] * 300 + ["b"] * 300
+    frame = pd.DataFrame({"person": pd.Series([*people, *extra]), "key": [*keys, *["a" for _ in extra]]})
+    schema = make_schema("t", {"key": "text"}, "person", 1, "add_remove", None)
+    plan = plan_keys(schema, "key", epsilon=1, delta="1e-8")
+    counts = dict(Table(frame, "t").count_keys(schema, plan.lowered))
+    alone = pd.DataFrame({"person": people, "key": keys})
+    before = dict(Table(alone, "t").count_keys(schema, plan.lowered))
+    assert counts["b"] == before["b"]
+    assert counts["a"] - before["a"] in (0, 1)
+
+
+@pytest.mark.parametrize("extra", [[], [None], ["flu"], [True], [1.5]])
+def test_K3_a_number_declared_as_text_is_one_text_whatever_the_others_are(extra):
+    frame = pd.DataFrame({"key": pd.Series([5, 6] * 40 + extra)})
+    schema = make_schema("t", {"key": "text"}, None, None, "add_remove", None)
+    plan = plan_keys(schema, "key", epsilon=1, delta="1e-8")
+    counts = dict(Table(frame, "t").count_keys(schema, plan.lowered))
+    assert {key: counts[key] for key in ("5", "6")} == {"5": 40, "6": 40}
+    assert len(counts) <= 3
+    by_key = make_schema("t", {"key": lw.keys("5", "6")}, None, None, "add_remove", None)
+    assert engine_tally(by_key, plan_of(by_key, [lw.count()], "key"), frame) == {0: [(40,)], 1: [(40,)]}
+
+
+def test_T24_what_fails_while_noise_is_added_says_nothing_about_the_data(tmp_path, monkeypatch):
+    """NumPy tells the shape of an array that does not fit into memory."""
+    from lapwing import discover as module
+    from lapwing import selection
+
+    def fails(*_, **__):
+        raise MemoryError("an array with shape (123456,)")
+
+    source = lw.Source(
+        pd.DataFrame({"key": ["a"] * 50, "x": [1.0] * 50}), name="t", columns={"key": "text", "x": lw.number(0, 9)},
+        epsilon=9, delta="1e-6", ledger=tmp_path / "t.ledger",
+    )  # fmt: skip
+    monkeypatch.setattr(selection, "race", fails)
+    monkeypatch.setattr(module, "discrete_laplace", fails)
+    for ask in (
+        lambda: source.release(lw.median("x"), epsilon=1),
+        lambda: source.discover("key", epsilon=1, delta="1e-8"),
+    ):
+        with pytest.raises(errors.EngineError) as caught:
+            ask()
+        assert "123456" not in f"{caught.value!r} {caught.value} {caught.value.__cause__} {caught.value.__context__}"

@@ -13,6 +13,9 @@ class MaskedInside:
     def __array__(self, dtype=None, copy=None):
         return np.ma.masked_array([1.0, 2.0], [True, False])
 
+    def __repr__(self):
+        return "MaskedInside()"
+
 
 class NoDraws:
     """Fails the test when anything is drawn."""

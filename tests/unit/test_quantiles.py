@@ -204,3 +204,23 @@ def test_a_distribution_function_reaches_one_and_is_read_from_the_ledger(tmp_pat
     assert own.cdf_x.iloc[-1] == 1
     assert recall(source.schema, source.ledger, answer.entry).to_pandas().equals(found)
     assert answer.at(simultaneous=True).to_pandas().cdf_x_low.le(found.cdf_x_low + 1e-12).all()
+
+
+def test_bars_stay_between_the_bounds_and_hold_their_value(tmp_path):
+    """Many rows at the upper bound, two quantiles at one value: rooms for the ends are empty."""
+    groups = 400
+    table = pd.DataFrame({"x": [5] * 20 * groups, "g": [i for i in range(groups) for _ in range(20)]})
+    source = source_of(tmp_path, table, columns={"x": lw.number(0, 5, integer=True), "g": lw.keys(range(groups))})
+    answer = source.release(lw.quantile("x", [0.25, 0.5]), by="g", epsilon=1)
+    assert max(max(cell) for cell in answer.answer["cells"][0][:6]) <= 5
+    for row in answer.rows:
+        for cell in (row["q0.25_x"], row["median_x"]):
+            assert 0 <= cell["low"] <= cell["value"] <= cell["high"] <= 5
+
+
+def test_quantiles_take_arrays_and_tell_how_to_write_a_third():
+    assert [each.level for each in lw.quantile("x", np.array([0.25, 0.5]))] == [F(1, 4), F(1, 2)]
+    assert lw.quantile("x", "1/3").level == F(1, 3)
+    with pytest.raises(errors.InvalidParameter, match="1/3"):
+        lw.quantile("x", 1 / 3)
+    assert lw.cdf("x", np.int64(4)).bins == 4

@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -57,7 +57,7 @@ _PERSONS = re.compile(
 _COPIED = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|VARCHAR|FLOAT|DOUBLE|BOOLEAN|DATE|TIMESTAMP|DECIMAL.*")
 """Types that people may have, and those that a copy in Parquet keeps as they are."""
 
-_COMPLETE = "What was charged stays charged; the same question again completes it at no charge."
+COMPLETE = "What was charged stays charged; the same question again completes it at no charge."
 T = TypeVar("T")
 
 
@@ -121,7 +121,7 @@ class Table:
                 rows = [row for row in rows if row[0] in labels]
             return {str(name): str(kind) for name, kind, *_ in rows}
 
-        found = self._guarded("could not be opened", "Nothing was charged.", describe)
+        found = self.guarded("could not be opened", "Nothing was charged.", describe)
         if person in found and not _PERSONS.fullmatch(found[person]):
             advice = "Make it a text or a whole number, so that no two people look the same."
             raise InvalidSource(self.name, f"has a person column of type {found[person].split('(')[0]}", advice)
@@ -144,7 +144,7 @@ class Table:
         names = list(dict.fromkeys([*lowered.columns, *([] if schema.person is None else [schema.person])]))
 
         def work() -> Counted:
-            with self._connected(names, schema.person) as connection:
+            with self._connected(names, schema.person, _texts_of(schema, names)) as connection:
                 for table, column in lowered.keys:
                     _add_keys(connection, table, schema.columns[column])
                 rows, spreads = [], []
@@ -156,7 +156,7 @@ class Table:
                     spreads.append(_sorted(*(columns[name] for name in ("cell", "i0", "weight"))))
                 return Counted(rows, spreads)
 
-        return self._guarded("failed while it was read", _COMPLETE, work)
+        return self.guarded("failed while it was read", COMPLETE, work)
 
     def count_keys(
         self, schema: Schema, lowered: LoweredKeys, progress: Progress | None = None
@@ -165,15 +165,17 @@ class Table:
         names = list(dict.fromkeys([*lowered.columns, *([] if schema.person is None else [schema.person])]))
 
         def work() -> list[tuple[Key, int]]:
-            with self._connected(names, schema.person) as connection:
+            with self._connected(names, schema.person, _texts_of(schema, names)) as connection:
                 found = _run(connection, lowered.sql, progress, lambda made: made.fetchall())
                 return [(key, int(count)) for key, count in found]
 
-        return self._guarded("failed while it was read", _COMPLETE, work)
+        return self.guarded("failed while it was read", COMPLETE, work)
 
     @contextmanager
-    def _connected(self, names: list[str] | None, person: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Yield a connection with the views ``given``, the table, and ``source``, which has missing people as NULL."""
+    def _connected(
+        self, names: list[str] | None, person: str | None = None, texts: Sequence[str] = ()
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield a connection with the views ``given``, the table, and ``source``, with people and texts put right."""
         with tempfile.TemporaryDirectory(prefix="lapwing-") as spill, _connect(spill) as connection:
             if self.path is not None:
                 connection.execute(f"CREATE VIEW given AS SELECT * FROM {_scan(self.path)}")
@@ -184,10 +186,10 @@ class Table:
                 connection.execute(f"CREATE VIEW given AS SELECT * FROM read_parquet({literal(copy)})")
             else:
                 connection.register("given", _scannable(self._given, names, person))
-            connection.execute(f"CREATE VIEW source AS SELECT * {_without_nan(connection, person)} FROM given")
+            connection.execute(f"CREATE VIEW source AS SELECT * {_put_right(connection, person, texts)} FROM given")
             yield connection
 
-    def _guarded(self, what: str, budget: str, work: Callable[[], T]) -> T:
+    def guarded(self, what: str, budget: str, work: Callable[[], T]) -> T:
         """Return what ``work`` returns; turn what DuckDB or the system says into an error that tells no data."""
         try:
             return work()
@@ -336,6 +338,10 @@ def _value_of(number: Any) -> str:
 def _text_of(value: object) -> str | None:
     if isinstance(value, str) and value.isascii():
         return value
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    if isinstance(value, float | np.floating) and value.is_integer():
+        return str(int(value))  # as in a column of whole numbers
     try:
         if value is None or bool(value != value):  # NaN and NaT are not equal to themselves, pd.NA is neither
             return None
@@ -344,15 +350,27 @@ def _text_of(value: object) -> str | None:
         return None
 
 
-def _without_nan(connection: duckdb.DuckDBPyConnection, person: str | None) -> str:
-    """Return what makes a person of NaN, which pandas writes for a missing number, missing."""
-    if person is None:
-        return ""
+def _put_right(connection: duckdb.DuckDBPyConnection, person: str | None, texts: Sequence[str]) -> str:
+    """Return what makes missing people NULL, and numbers that are declared as text one text whatever their type.
+
+    For a missing number pandas writes NaN, and then 5.0 for every 5 of the column.
+    """
     kinds = {name: kind for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
-    name = quoted(person)
-    if kinds.get(person) not in ("FLOAT", "DOUBLE"):
-        return ""
-    return f"REPLACE (CASE WHEN NOT isnan({name}) THEN {name} END AS {name})"
+    found = []
+    for column in dict.fromkeys([*texts, *([] if person is None else [person])]):
+        name = quoted(column)
+        if kinds.get(column) not in ("FLOAT", "DOUBLE"):
+            continue
+        if column == person:
+            found.append(f"CASE WHEN NOT isnan({name}) THEN {name} END AS {name}")
+        else:
+            whole = f"WHEN {name} = floor({name}) AND abs({name}) < 1e15 THEN CAST(CAST({name} AS BIGINT) AS VARCHAR)"
+            found.append(f"CASE WHEN isnan({name}) THEN NULL {whole} ELSE CAST({name} AS VARCHAR) END AS {name}")
+    return f"REPLACE ({', '.join(found)})" if found else ""
+
+
+def _texts_of(schema: Schema, names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in schema.columns and schema.columns[name].kind == "text"]
 
 
 def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column) -> None:

@@ -27,6 +27,13 @@ _KEYS: dict[Kind, str] = {
 }
 
 
+_NUMBER = """TRY_CAST(split_part(substr(CAST(person AS VARCHAR), 9), '/', 1) AS DOUBLE)
+  / NULLIF(TRY_CAST(split_part(CAST(person AS VARCHAR), '/', 2) AS DOUBLE), 0)"""
+_WHO = f"""COALESCE(CAST(CASE WHEN starts_with(CAST(person AS VARCHAR), chr(1) || 'number ') THEN {_NUMBER}
+  ELSE TRY_CAST(person AS DOUBLE) END AS VARCHAR), CAST(person AS VARCHAR))"""
+"""A person as text, the same whatever type others make the column have: 1, 1.0 and a Python object of that value."""
+
+
 @dataclass(frozen=True)
 class LoweredKeys:
     """The SQL that counts people by key, and the columns it reads."""
@@ -49,8 +56,8 @@ def lower_keys(schema: Schema, column: str, where: Condition | None, keys_per_pe
     lines += [
         f"had AS (SELECT DISTINCT person, {key} AS key FROM kept),",
         "placed AS (SELECT key, ROW_NUMBER() OVER (PARTITION BY person",
-        "  ORDER BY md5(CAST(person AS VARCHAR) || ' ' || CAST(key AS VARCHAR)), key) AS place",
-        "  FROM had WHERE key IS NOT NULL)",
+        "  ORDER BY md5(who || ' ' || CAST(key AS VARCHAR)), key) AS place",
+        f"  FROM (SELECT *, {_WHO} AS who FROM had WHERE key IS NOT NULL))",
         f"SELECT key, COUNT(*) FROM placed WHERE place <= {keys_per_person} GROUP BY key",
     ]
     return LoweredKeys("\n".join(lines), columns)
