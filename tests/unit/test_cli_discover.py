@@ -148,9 +148,12 @@ def test_a_refusal_has_status_2_and_costs_nothing(visits):
     assert (told["epsilon"]["spent"], told["delta"]["spent"]) == ("0", "0")
 
 
-def test_a_name_for_others_that_was_found_is_refused_and_the_answer_stays(visits):
-    refused = run("discover", visits, "diagnosis", *KEYS, "--other", "flu", status=1).stderr
-    assert "the same question again is free" in refused
+def test_a_name_for_others_that_was_found_is_not_taken_and_the_answer_is_shown(visits):
+    assert "give --other a name" in run("discover", visits, "diagnosis", *KEYS, "--other", "", status=2).stderr
+    shown = run("discover", visits, "diagnosis", *KEYS, "--other", "flu")
+    assert '"flu" is one of the keys that were found: give --other another name' in shown.stderr
+    assert 'keys = ["asthma", "flu"]\n' in shown.stdout
+    assert "other =" not in shown.stdout
     assert "at no charge" in run("discover", visits, "diagnosis", *KEYS, "--other", "rest").stdout
 
 
