@@ -388,6 +388,8 @@ class Release:
         alt = _library("altair")
         name = statistic or str(self.plan.query.statistics[0].name)
         value, low, high = (end.tolist() for end in self.estimates[name])
+        if self.plan.parts and self.plan.parts[0].measurement.bins:
+            return self._curve(alt, name, value, low, high)
         groups = [", ".join(str(written(label)) for label in labels) or "all" for labels in self.labels]
         rows = [
             {"group": group, "value": v, "low": a, "high": b}
@@ -397,8 +399,31 @@ class Release:
         base = alt.Chart(alt.Data(values=rows), title=title).encode(
             y=alt.Y("group:N", sort=None, title=", ".join(self.keys) or None)
         )
-        bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=name), x2="high:Q")
+        level = next(each.level for each in self.plan.query.statistics if each.name == name)
+        scale = alt.Scale(zero=level is None)
+        bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=name, scale=scale), x2="high:Q")
         return bars + base.mark_point(filled=True, size=60, opacity=1).encode(x="value:Q")
+
+    def _curve(self, alt: Any, name: str, value: list[float], low: list[float], high: list[float]) -> Any:
+        """Return a distribution function as a curve with a band, one for each group of the keys before the bins."""
+        column = self.plan.query.by[-1]
+        edges = dict(self.plan.query.edges).get(column) or self.plan.schema.columns[column].edges or ()
+        rows = [
+            {
+                "x": float(edges[i % (len(edges) - 1) + 1]),
+                "group": ", ".join(str(written(label)) for label in labels[:-1]) or "all",
+                "value": value[i],
+                "low": low[i],
+                "high": high[i],
+            }
+            for i, labels in enumerate(self.labels)
+        ]
+        title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
+        keys = ", ".join(self.keys[:-1])
+        color = alt.Color("group:N", sort=None, title=keys) if keys else alt.Color("group:N", legend=None)
+        base = alt.Chart(alt.Data(values=rows), title=title).encode(x=alt.X("x:Q", title=self.keys[-1]), color=color)
+        band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title="share of rows below"), y2="high:Q")
+        return band + base.mark_line().encode(y="value:Q")
 
     def _repr_html_(self) -> str:
         return f"{self._html(_TEXT_ROWS)}<p>{self._note()}</p>"

@@ -224,3 +224,16 @@ def test_quantiles_take_arrays_and_tell_how_to_write_a_third():
     with pytest.raises(errors.InvalidParameter, match="1/3"):
         lw.quantile("x", 1 / 3)
     assert lw.cdf("x", np.int64(4)).bins == 4
+
+
+def test_a_distribution_function_is_plotted_as_a_curve_and_a_quantile_without_zero(tmp_path):
+    table = pd.DataFrame({"x": AGES * 200, "g": ["a", "b"] * 1000})
+    source = source_of(tmp_path, table)
+    chart = source.release(lw.cdf("x", 60), by="g", epsilon=50).plot().to_dict()
+    points = chart["data"]["values"]
+    assert [layer["mark"]["type"] for layer in chart["layer"]] == ["area", "line"]
+    assert {point["group"] for point in points} == {"a", "b", "none"}
+    assert len(points) == 180
+    assert points[59] == {"x": 121.0, "group": "a", "value": 1.0, "low": 1.0, "high": 1.0}
+    bars = source.release(lw.median("x"), epsilon=1).plot().to_dict()
+    assert bars["layer"][0]["encoding"]["x"]["scale"] == {"zero": False}
