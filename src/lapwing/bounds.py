@@ -68,7 +68,7 @@ def _just_above(border: Fraction, integer: bool) -> Fraction:
     """Return the edge for a border above zero: bins are [a, b), and the border itself lies in the one below it."""
     if integer:
         return border if border.denominator > 1 else border + Fraction(1, 2)
-    return Fraction(math.nextafter(float(border), math.inf))
+    return Fraction(repr(math.nextafter(float(border), math.inf)))
 
 
 def ends(integer: bool) -> list[tuple[Fraction, Fraction]]:

@@ -177,9 +177,12 @@ def release(
         if form == "parquet":
             raise click.UsageError("with --format parquet give --output FILE")
     else:
-        if click.get_current_context().get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
-            form = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html"}.get(output.suffix, form)
         _check_writable(output, force, output.resolve() == Path(source).resolve() or opened.holds(output))
+        if click.get_current_context().get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
+            endings = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html", ".txt": "table"}
+            if output.suffix not in endings:
+                raise click.UsageError(f"{output} ends in none of {', '.join(endings)}: rename it, or give --format")
+            form = endings[output.suffix]
     with _asking() as progress:
         made = opened.release(
             sql,
@@ -381,6 +384,7 @@ def _tell(found: Discovery | Bounds, lines: str | None, form: str) -> None:
         else:
             click.echo(str(found))
             if lines is not None:
-                click.echo(f"\nTo declare it, put this into the source file:\n\n{lines}", nl=False)
+                place = "in place of what it says about the column"
+                click.echo(f"\nTo declare it, put this into the source file, {place}:\n\n{lines}", nl=False)
     except OSError:
         raise OutputError("standard output", found.entry) from None

@@ -123,8 +123,16 @@ class KeyPlan:
             f'Keys of "{self.name}" in "{self.schema.name}" at ε = {exact.text(self.epsilon)}, '
             f"δ = {exact.text(self.delta)}.  No data was read.\n"
             f"A key is shown when its noisy count is at least {self.threshold:,}; "
-            f"one with {self.surely:,} {self.counted} is shown in 95 of 100 cases or more."
+            f"one with {self.surely:,} {self.counted} is shown in 95 of 100 cases or more.{self._fewer()}"
         )
+
+    def _fewer(self) -> str:
+        """Say what one key per person would need."""
+        if self.keys_per_person == 1:
+            return ""
+        one = replace(self, keys_per_person=1)
+        numbers = f"{one.threshold:,} and {one.surely:,}"
+        return f"\nIf a person counts for 1 key in place of {self.keys_per_person}, the two numbers are {numbers}."
 
     @property
     def surely(self) -> int:

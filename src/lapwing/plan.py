@@ -232,6 +232,12 @@ class Plan:
         level = statistic.level or Fraction(0)
         reach = selection.reach(level, selection.depth == 1) / self.schema.weight
         usual = math.ceil(selection.usual(level, self.confidence))
+        told = f"in rank; usually {usual:,}"
+        if selection.measurement.interval and 0 < level < 1:
+            aside = math.ceil(selection.aside / self.schema.weight)
+            told += f", with a bar of some {aside:,} to either side"
+            if 2 * aside > self.rows:
+                told += f", too many for {self.rows:,} rows"
         return Forecast(
             statistic,
             "Q1",
@@ -239,7 +245,7 @@ class Plan:
             reach / selection.each,
             self.margin(statistic, *self.each_confidence(self.confidence, False)),
             self.margin(statistic, *self.each_confidence(self.confidence, True)),
-            f"rows by which its rank is off; {usual:,} or so where values are spread evenly",
+            told,
         )
 
     def _assumption(self, statistic: Statistic, measurement: Measurement) -> str:
@@ -351,8 +357,8 @@ class Plan:
                 each.statistic.text,
                 _short(each.sensitivity),
                 _short(each.scale),
-                f"± {report.shown(_bar(each.margin))}",
-                f"± {report.shown(_bar(each.simultaneous_margin))}",
+                f"± {report.shown(_bar(each.margin))}{'' if each.statistic.level is None else ' rows'}",
+                f"± {report.shown(_bar(each.simultaneous_margin))}{'' if each.statistic.level is None else ' rows'}",
                 each.claim,
                 each.assumes,
             ]

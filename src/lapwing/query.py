@@ -327,7 +327,8 @@ def quantile(
         return [quantile(column, each, weight=weight, error=error) for each in shares]
     level = exact.finite(q, "q")
     if not 0 <= level <= 1 or level.denominator > MOST_PARTS:
-        raise InvalidParameter(q, "q", 'from 0 to 1, with at most six decimals; or a fraction as text, such as "1/3"')
+        allowed = 'from 0 to 1 (0.5 for the median), with at most six decimals; or a fraction as text, such as "1/3"'
+        raise InvalidParameter(q, "q", allowed)
     return _statistic("quantile", column, weight, error, name, level=level)
 
 

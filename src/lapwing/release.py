@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -299,7 +300,8 @@ class Release:
         for forecast in plan.forecasts:
             name, kind = forecast.statistic.name, forecast.statistic.kind
             how = {"scale": exact.text(forecast.scale), "claim": forecast.claim, **level_of(forecast.statistic)}
-            told.append({"name": name, "kind": kind, **how})
+            bars = {"interval": False} if name in self._without_bars else {}
+            told.append({"name": name, "kind": kind, **how, **bars})
         return told
 
     @property
@@ -387,6 +389,8 @@ class Release:
         """Return an Altair chart of one statistic (the first if none is named), with its error bars."""
         alt = _library("altair")
         name = statistic or str(self.plan.query.statistics[0].name)
+        if name not in self.estimates:
+            raise InvalidParameter(name, "statistic", f"one of {', '.join(self.estimates)}")
         value, low, high = (end.tolist() for end in self.estimates[name])
         if self.plan.parts and self.plan.parts[0].measurement.bins:
             return self._curve(alt, name, value, low, high)
@@ -464,8 +468,12 @@ class Release:
         told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
         if self._without_bars:
             told += " Quantiles were asked without intervals."
-        elif any(part.measurement.levels for part in self.plan.parts):
-            told += " Ends of bars that the counts of rows do not confirm are the bounds."
+        elif any(part.measurement.inner for part in self.plan.parts):
+            told += " A quantile whose bar ends at a bound has too few rows on that side to say more."
+        for part in self.plan.parts:
+            if {0, 1} & set(part.measurement.levels):
+                rows = math.ceil(self.plan.selection(part).inside / self.plan.schema.weight)
+                told += f" Minimum and maximum of {part.measurement.target} are values some {rows:,} rows inside."
         if self.view == "nonnegative":
             told += " Negative numbers are shown as 0: do not add them up."
         return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
@@ -483,7 +491,8 @@ class Release:
             row = [str(written(label)) for label in labels]
             for (value, low, high), plain in zip(numbers, bare, strict=True):
                 width = None if plain else high[i] - low[i]
-                row += [report.shown(value[i], width), "none" if plain else bar_text(value[i], low[i], high[i])]
+                told = "none" if plain else bar_text(value[i], low[i], high[i])
+                row += [report.shown(value[i], width), told]
             rows.append(row)
         lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table(heads, rows, range(len(self.keys))))

@@ -201,13 +201,11 @@ def plain(kind: str) -> Column:
 
 def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
     """Return the borders of bins, checked."""
-    refusal = InvalidParameter("a list", "edges", "two or more numbers in rising order")
-    if isinstance(edges, str):
-        raise refusal
-    try:
-        found = tuple(exact.finite(edge, "edge") for edge in edges)
-    except TypeError:
-        raise refusal from None
+    allowed = "two or more numbers in rising order, such as 0, 18, 65, 120"
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise InvalidParameter(edges, "edges", allowed)
+    found = tuple(exact.finite(edge, "edge") for edge in edges)
+    refusal = InvalidParameter(", ".join(map(exact.text, found[:5])) or "none", "edges", allowed)
     if len(found) < 2 or any(a >= b for a, b in pairwise(found)) or max(map(abs, found)) > 10**300:
         raise refusal
     return found

@@ -86,7 +86,10 @@ class Source:
         except (OSError, UnicodeError):
             problem = "could not be read", "Make a source file with `lapwing init TABLE`."
         except tomllib.TOMLDecodeError as error:
-            problem = f"is not TOML: {error}", "See docs/reference/source.md."
+            advice = "See docs/reference/source.md."
+            if file.suffix.lower() != ".toml":
+                advice = "A table needs a source file first: `lapwing init TABLE` makes one."
+            problem = f"is not TOML: {error}", advice
         except (ValueError, RecursionError):
             problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
         if problem is not None:

@@ -45,7 +45,7 @@ epsilon = 1                       # the total that may ever be spent on this tab
 # version = "1"                   # change it when the data changes
 
 # A column that is not declared below cannot be named in a query.  Declare one of:
-#   low and high (and integer = true)   to sum and average it; values beyond count as the bounds
+#   low and high (and integer = true)   for sums, means, quantiles; values beyond count as the bounds
 #   keys = [...]                        to group by it; every key is shown, even if it does not occur
 #   edges = [0, 18, 65, 120]            to group a number by bins
 #   type = "text" | "number" | "integer" | "date" | "boolean"   for WHERE alone

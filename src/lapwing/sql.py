@@ -102,17 +102,15 @@ def make_query(
             asked = (query.count(name=one.name),)
         elif not by or by[-1] != name or (name not in edges and column.edges is None):
             raise UnsupportedQuery("CDF without bins", "Group by them, last: CDF(x) … GROUP BY BIN(x, 0, 10, 20).")
-        elif len(edges.get(name) or column.edges or ()) - 1 > MOST_BINS:
-            raise InvalidParameter("more", "number of bins", f"at most {MOST_BINS:,} for CDF")
         else:
+            edges[name] = _limits(edges.get(name) or column.edges or (), column)
             asked = (replace(one, column=name, edges=None, bins=None),)
     for key in by:
         if schema.columns[key].labels is None and key not in edges:
-            raise UnsupportedQuery(
-                f'GROUP BY "{key}", which has no keys',
-                "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
-                "`lapwing discover` finds the frequent ones.",
-            )
+            advice = "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
+            truth = schema.columns[key].kind == "boolean"
+            advice += "Write keys = [false, true]." if truth else "`lapwing discover` finds the frequent ones."
+            raise UnsupportedQuery(f'GROUP BY "{key}", which has no keys', advice)
     if len(set(by)) != len(by):
         raise UnsupportedQuery("a key twice", "Name every key once.")
     checked = [_checked(each, schema) for each in asked]
@@ -121,6 +119,16 @@ def make_query(
     if len({title.casefold() for title in shown}) != len(shown):
         raise UnsupportedQuery("two keys of one name", "Give every key a name of its own.")
     return Query(schema.name, named(checked, shown), by, condition, tuple(sorted(edges.items())), shown)
+
+
+def _limits(edges: Sequence[Fraction], column: Column) -> tuple[Fraction, ...]:
+    """Return the edges of a distribution function: those given, between the bounds, each of them a limit."""
+    low, high = column.low or Fraction(0), column.high or Fraction(0)
+    found = (*([low] if low < edges[0] else []), *edges, *([high] if high > edges[-1] else []))
+    if not 2 <= len(found) - 1 <= MOST_BINS:
+        allowed = f"so that there are 2 to {MOST_BINS:,} bins: a share of rows needs a limit between the bounds"
+        raise InvalidParameter(f"{len(found) - 1} bins", "edges", allowed)
+    return found
 
 
 def _flat(statistics: Sequence[object]) -> Iterator[Any]:
@@ -166,6 +174,11 @@ def _checked(statistic: Statistic, schema: Schema) -> Statistic:
 
 
 def _check_number(name: str, column: Column, what: str = "a sum over") -> None:
+    if column.kind not in ("number", "integer"):
+        raise UnsupportedQuery(
+            f'{what} "{name}", which is no number',
+            "Ask for COUNT(x), for a share: AVG(CASE WHEN condition THEN 1 ELSE 0 END), or declare it as a number.",
+        )
     if column.grid is None:
         raise UnsupportedQuery(
             f'{what} "{name}", which has no bounds',

@@ -190,3 +190,16 @@ def test_init_then_plan(tmp_path, monkeypatch):
     assert "± 30" in run("release", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
     run("init", "none.csv", status=1)
     run("init", "table.xlsx", status=2)
+
+
+def test_an_output_of_an_unknown_kind_is_refused_before_anything_is_charged(visits, tmp_path):
+    asked = ("release", visits, "SELECT MEDIAN(cost) FROM visits", "--epsilon", "0.1", "--output")
+    assert "ends in none of .csv" in run(*asked, str(tmp_path / "out.xlsx"), status=2).stderr
+    run(*asked, str(tmp_path / "out.txt"))
+    assert "median_cost" in (tmp_path / "out.txt").read_text()
+
+
+def test_a_table_in_place_of_a_source_is_told_what_is_missing(visits, tmp_path):
+    (tmp_path / "bare.csv").write_text("a,b\n1,2\n")
+    refused = run("release", str(tmp_path / "bare.csv"), "SELECT COUNT(*) FROM t", "--epsilon", "1", status=2)
+    assert "lapwing init TABLE" in refused.stderr

@@ -237,3 +237,31 @@ def test_a_distribution_function_is_plotted_as_a_curve_and_a_quantile_without_ze
     assert points[59] == {"x": 121.0, "group": "a", "value": 1.0, "low": 1.0, "high": 1.0}
     bars = source.release(lw.median("x"), epsilon=1).plot().to_dict()
     assert bars["layer"][0]["encoding"]["x"]["scale"] == {"zero": False}
+
+
+def test_every_limit_of_a_distribution_function_is_between_the_bounds(tmp_path):
+    source = source_of(tmp_path, pd.DataFrame({"x": AGES * 200}))
+    found = source.release(lw.cdf("x", [18, 65]), epsilon=50).to_pandas()
+    assert found.x.tolist() == ["[0, 18)", "[18, 65)", "[65, 120]"]
+    again = source.sql("SELECT CDF(x) FROM t GROUP BY BIN(x, 18, 65)", epsilon=50)
+    assert again.repeated
+    assert found.cdf_x.round(2).tolist() == [0, 0.8, 1]
+    for edges in ([0, 120], [-5, 200]):
+        with pytest.raises(errors.InvalidParameter, match="a limit between the bounds"):
+            source.release(lw.cdf("x", edges), epsilon=1)
+
+
+def test_messages_tell_what_to_do(tmp_path):
+    source = source_of(tmp_path, pd.DataFrame({"x": AGES, "b": [True] * 10}), columns={"x": "text", "b": "boolean"})
+    with pytest.raises(errors.UnsupportedQuery, match="which is no number"):
+        source.release(lw.median("x"), epsilon=1)
+    with pytest.raises(errors.UnsupportedQuery, match=r"keys = \[false, true\]"):
+        source.release(lw.count(), by="b", epsilon=1)
+    with pytest.raises(errors.InvalidParameter, match="120, 65, 0"):
+        lw.histogram("x", [120, 65, 0])
+    with pytest.raises(errors.InvalidParameter, match="0.5 for the median"):
+        lw.quantile("x", 50)
+    made = source_of(tmp_path, pd.DataFrame({"x": AGES})).release(lw.max("x"), epsilon=1)
+    assert "Minimum and maximum of x are values some 20 rows inside." in str(made)
+    with pytest.raises(errors.InvalidParameter, match="max_x"):
+        made.plot("nope")
