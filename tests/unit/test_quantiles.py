@@ -259,7 +259,7 @@ def test_messages_tell_what_to_do(tmp_path):
         source.release(lw.count(), by="b", epsilon=1)
     with pytest.raises(errors.InvalidParameter, match="120, 65, 0"):
         lw.histogram("x", [120, 65, 0])
-    with pytest.raises(errors.InvalidParameter, match="0.5 for the median"):
+    with pytest.raises(errors.InvalidParameter, match=r"0\.5 for the median"):
         lw.quantile("x", 50)
     made = source_of(tmp_path, pd.DataFrame({"x": AGES})).release(lw.max("x"), epsilon=1)
     assert "Minimum and maximum of x are values some 20 rows inside." in str(made)
