@@ -133,7 +133,9 @@ def _stages(plan: Plan, made: Release, answer: str) -> str:
     lines += [
         "4. Aggregated  by the engine, in exact integers (claims E1 to E3):",
         *(f"     {line}" for line in plan.sql.splitlines()),
-        "5. Noise       integer Laplace noise (claim N1), independent for every cell:",
+        "5. Noise       integer Laplace noise (claim N1), independent for every cell; quantiles are chosen (claim N6):"
+        if any(part.measurement.levels for part in plan.parts)
+        else "5. Noise       integer Laplace noise (claim N1), independent for every cell:",
     ]
     rows = made.answer.get("rows")
     for part in plan.parts:

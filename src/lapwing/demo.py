@@ -45,7 +45,7 @@ type = "date"                   # may be used in WHERE
 """
 
 FIRST = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost FROM visits GROUP BY ward"
-SECOND = "SELECT AVG(age) AS age, STDDEV_SAMP(age) AS spread FROM visits WHERE admitted >= '2025-07-01'"
+SECOND = "SELECT MEDIAN(cost) AS usual, QUANTILE_CONT(cost, 0.9) AS high FROM visits WHERE admitted >= '2025-07-01'"
 THIRD = "SELECT age, COUNT(*) AS visits FROM visits GROUP BY age"
 FOURTH = "SELECT AVG(cost) FROM visits"
 
