@@ -21,7 +21,7 @@ demo: $(READY)  ## show what Lapwing does, on built-in data
 	@$(BIN)/lapwing demo
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term
 
 check: $(READY)  ## lint, types, layers, generated pages
 	$(BIN)/ruff check --output-format concise .
