@@ -21,6 +21,8 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import exact, report
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
@@ -34,6 +36,7 @@ from .query import count, quoted
 from .release import Release, bar_text, make_release, question, recall
 from .schema import Column, Schema, number
 from .sql import make_query
+from .tree import margins
 
 _LARGEST = 10**15
 _NEAR = 10
@@ -251,10 +254,11 @@ class Bounds:
         within = sum(cell for cell, is_in in zip(self._cells, inside, strict=True) if is_in)
         beyond = sum(self._cells) - within
         (part,) = self.release.plan.parts
-        scale, bins = float(self.release.plan.scale(part)), len(inside)
+        bins = len(inside)
         # bounds may follow from the noise: the bar must hold for every range of bins that they could have been
-        sure = 0.05 / (bins * (bins + 1))
-        off_within, off_beyond = (sum_bound(size, scale, sure) for size in (sum(inside), bins - sum(inside)))
+        sure = 1 - Fraction(1, 20 * bins * (bins + 1))
+        sums = np.array([inside, np.logical_not(inside)], dtype=float).T
+        off_within, off_beyond = margins(sums, self.release.plan.scale(part), sure)
         return (
             _share(max(beyond, 0), max(within, 0)),
             _share(max(beyond - off_beyond, 0.0), within + off_within),
@@ -340,28 +344,6 @@ class Bounds:
 
     def __repr__(self) -> str:
         return f"Bounds({self.name!r}, entry={self.entry}, {len(self._occupied):,} occupied bins)"
-
-
-def sum_bound(size: int, scale: float, beyond: float) -> float:
-    """Return what a sum of independent draws exceeds in absolute value with probability ``beyond`` at most.
-
-    For every 0 < t < a, P(|S| ≥ x) ≤ 2·e^(-tx)·M(t)^n, where M(t) = E e^(tX) = (cosh a - 1)/(cosh a - cosh t) and
-    a = 1/scale; the best of some t is taken (Chernoff).
-    """
-    if size == 0:
-        return 0.0
-    rate = 1 / scale
-    found = math.inf
-    for t in (rate * i / 256 for i in range(1, 256)):
-        # cosh a - 1 = 2·sinh²(a/2), and cosh a - cosh t = 2·sinh((a + t)/2)·sinh((a - t)/2)
-        logarithm = 2 * _log_sinh(rate / 2) - _log_sinh((rate + t) / 2) - _log_sinh((rate - t) / 2)
-        found = min(found, (size * logarithm + math.log(2 / beyond)) / t)
-    return found
-
-
-def _log_sinh(x: float) -> float:
-    """Return ln(sinh x) for x > 0, however large."""
-    return x + math.log(-math.expm1(-2 * x)) - math.log(2)
 
 
 def _share(part: float, rest: float) -> float:

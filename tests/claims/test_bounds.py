@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.bounds import Bounds, borders, edges, ends, plan_bounds, recall_bounds, seen, sum_bound
+from lapwing.bounds import Bounds, borders, edges, ends, plan_bounds, recall_bounds, seen
 from lapwing.engine.duckdb import Table
 from lapwing.entropy import EntropyForTests
 from lapwing.laplace import DiscreteLaplace
@@ -121,24 +121,6 @@ def test_K4_the_noise_stays_within_its_margin_as_often_as_stated():
     noise = lw.discrete_laplace(10, (4000, plan.groups), entropy=EntropyForTests(1))
     within = np.mean((np.abs(noise) <= margin).all(axis=1))
     assert 0.94 < within < 0.97
-
-
-@pytest.mark.parametrize("scale", [0.3, 2.0, 50.0])
-@pytest.mark.parametrize("size", [1, 3, 30])
-def test_K4_a_sum_of_noise_stays_within_its_bound(scale, size):
-    """The exact law of the sum, by convolution."""
-    reach = np.arange(-int(40 * scale) - 40, int(40 * scale) + 41)
-    one = math.tanh(1 / (2 * scale)) * np.exp(-np.abs(reach) / scale)
-    law = np.ones(1)
-    for _ in range(size):
-        law = np.convolve(law, one)
-    values = np.arange(len(law)) - len(law) // 2
-    for beyond in (0.05, 1e-4, 1e-6):
-        bound = sum_bound(size, scale, beyond)
-        exceeds = law[np.abs(values) >= bound].sum()
-        assert exceeds <= beyond
-        assert law[np.abs(values) >= bound / 2 - 1].sum() > beyond
-    assert sum_bound(0, scale, 0.05) == 0
 
 
 def test_K4_the_bar_of_the_share_outside_holds():
