@@ -29,7 +29,7 @@ from .measure import CLAIMS, Linear, Measurement, answering, is_whole, measureme
 from .mechanism import NINETY_FIVE
 from .query import Condition, Query, Statistic, numeral, quoted
 from .schema import MAX_CELLS, Schema
-from .selection import MAX_GROUPS, Selection
+from .selection import MAX_VALUES, Selection
 from .tree import margins
 
 _LARGEST_SCALE = 2**200
@@ -474,8 +474,9 @@ def make_plan(
         or made.groups > MAX_CELLS
     ):
         raise InvalidParameter(f"{made.groups:,}", "number of groups", f"so that there are at most {MAX_CELLS:,} cells")
-    if made.groups > MAX_GROUPS and any(each.levels for each in measured):
-        raise InvalidParameter(f"{made.groups:,}", "number of groups", f"at most {MAX_GROUPS:,} for quantiles")
+    values = made.groups * sum(len(each.levels) for each in measured)
+    if values > MAX_VALUES:
+        raise InvalidParameter(f"{values:,}", "number of quantiles, over all groups", f"at most {MAX_VALUES:,}")
     return made
 
 

@@ -119,7 +119,7 @@ def make_release(
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
         tally = Tally(plan, table.tally(plan.schema, plan.lowered, progress))
-        noisy = table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, tally, entropy))
+        noisy = table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, tally, entropy, progress))
         answer = ledger.record(entry, noisy)
     _check_shape(plan, answer, ledger)
     return Release(plan, entry.number, entry.answered, answer, ledger.remaining, analyst)
@@ -186,7 +186,7 @@ def check_columns(schema: Schema, columns: tuple[str, ...], table: Table) -> Non
         )
 
 
-def _noisy(plan: Plan, tally: Tally, entropy: Entropy) -> dict[str, Any]:
+def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:
     """Return the integers with noise, as they are recorded; the tally goes no further."""
     answer: dict[str, Any] = {}
     public = None
@@ -195,7 +195,8 @@ def _noisy(plan: Plan, tally: Tally, entropy: Entropy) -> dict[str, Any]:
     found = []
     for number, part in enumerate(plan.parts):
         if part.measurement.form == "quantiles":
-            found.append(plan.selection(part).release(tally.spread(plan, number), plan.groups, entropy))
+            spread = tally.spread(plan, number)
+            found.append(plan.selection(part).release(spread, plan.groups, entropy, progress))
             continue
         scale = plan.scale(part, public)
         cells = [draws(scale, plan.length(part), entropy) for _ in part.measurement.names]

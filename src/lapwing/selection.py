@@ -31,7 +31,7 @@ Proofs: docs/explanation/quantiles.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -50,7 +50,8 @@ from .tree import margins
 PARTS = 2**14
 """Into how many parts a grid step is divided; a value with more rows has several in each part."""
 
-MAX_GROUPS = 10**5
+MAX_VALUES = 2 * 10**5
+"""How many quantiles a release may have, over all groups: each takes a good part of a millisecond."""
 
 _REVERSED = np.array([int(f"{i:014b}"[::-1], 2) for i in range(PARTS)])
 """The order in which rows of one value take the parts of its step: halves, quarters, eighths, …"""
@@ -178,11 +179,15 @@ class Selection:
 
     # --- the choices ---
 
-    def release(self, spread: Spread, groups: int, entropy: Entropy) -> list[list[int]]:
+    def release(
+        self, spread: Spread, groups: int, entropy: Entropy, progress: Callable[[float], None] | None = None
+    ) -> list[list[int]]:
         """Return the values, ends and noisy counts of all groups, as ``Measurement.names`` lists them."""
         starts = np.searchsorted(spread.groups, np.arange(groups + 1))
         chosen, counted = [], []
-        for first, last in pairwise(starts):
+        for number, (first, last) in enumerate(pairwise(starts)):
+            if progress is not None and number % 100 == 0:
+                progress(number / groups)
             index, weight = spread.indices[first:last], spread.weights[first:last]
             points = self._points(index, weight, entropy)
             chosen.append(points)
