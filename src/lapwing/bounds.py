@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import exact, report
+from .answer import Release, bar_text
+from .clipped import Clipped
 from .engine.duckdb import Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import CannotDeclare, UnsupportedQuery
@@ -31,9 +33,9 @@ from .exact import Number
 from .laplace import DiscreteLaplace
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
-from .plan import Clipped, Plan, make_plan
+from .plan import Plan, make_plan
 from .query import count, quoted
-from .release import Release, bar_text, make_release, question, recall
+from .release import make_release, question, recall
 from .schema import Column, Schema, number
 from .sql import make_query
 from .tree import margins

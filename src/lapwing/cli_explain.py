@@ -13,10 +13,10 @@ from .errors import InvalidParameter
 from .exact import text
 
 if TYPE_CHECKING:
+    from .answer import Release
     from .discover import Discovery
     from .plan import Part, Plan
     from .query import Statistic
-    from .release import Release
     from .schema import Schema
 
 

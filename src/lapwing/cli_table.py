@@ -20,9 +20,9 @@ from .errors import LedgerError, OutputError
 from .exact import text
 
 if TYPE_CHECKING:
+    from .answer import Release
     from .bounds import Bounds
     from .discover import Discovery
-    from .release import Release
     from .source import Source
 
 _weights: Decorator = click.option(

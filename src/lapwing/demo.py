@@ -12,8 +12,8 @@ import numpy as np
 from rich.console import Console
 
 from . import exact, report
+from .answer import Release, bar_text
 from .errors import BudgetExceeded
-from .release import Release, bar_text
 from .source import Source
 
 PEOPLE = 100_000

@@ -15,22 +15,20 @@ that stays below the threshold is neither recorded nor shown.  Proofs: docs/expl
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 from . import exact, report
+from .answer import csv_text, library
 from .condition import condition_of, parse_condition, parsed
 from .engine.duckdb import COMPLETE, Progress, Table
 from .engine.keys import LoweredKeys, lower_keys
 from .entropy import SYSTEM, Entropy
-from .errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, MissingLibrary, UnsupportedQuery
+from .errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, UnsupportedQuery
 from .exact import Number
 from .laplace import DiscreteLaplace
 from .ledger import Entry, Ledger
@@ -393,19 +391,11 @@ class Discovery:
 
     def to_csv(self) -> str:
         """Return the columns of ``flat`` as CSV."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.flat())
-        for key, bar in zip(self.keys, self._bars(), strict=True):
-            writer.writerow([str(key).lower() if isinstance(key, bool) else written(key), *bar])
-        return text.getvalue()
+        return csv_text(self.flat())
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame with the columns of ``flat``."""
-        try:
-            return import_module("pandas").DataFrame(self.flat())
-        except ImportError:
-            raise MissingLibrary("pandas") from None
+        return library("pandas").DataFrame(self.flat())
 
     def __str__(self) -> str:
         plan = self.plan

@@ -283,7 +283,7 @@ def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[
             kinds.setdefault(target, set()).add(statistic.kind)
     if query.statistics[0].kind == "cdf":
         column = query.by[-1]
-        bins = len(dict(query.edges).get(column) or schema.columns[column].edges or ()) - 1
+        bins = len(dict(query.edges)[column]) - 1
         return (Measurement("tree", column, grid=_grid(schema, column), bins=bins),)
     quantiles = [
         Measurement("quantiles", column, grid=_grid(schema, column), levels=tuple(sorted(found)), interval=intervals)

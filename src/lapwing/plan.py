@@ -21,13 +21,14 @@ import numpy as np
 
 from . import exact, report
 from .accuracy import sum_margin, tail_quantile
+from .clipped import Clipped
 from .engine.lowering import Lowered, lower
 from .errors import InvalidParameter
 from .exact import NANO, Number
 from .laplace import DiscreteLaplace
 from .measure import CLAIMS, Linear, Measurement, answering, is_whole, measurements, target_of
 from .mechanism import NINETY_FIVE
-from .query import Condition, Query, Statistic, numeral, quoted
+from .query import Query, Statistic
 from .schema import MAX_CELLS, Schema
 from .selection import MAX_VALUES, Selection
 from .tree import margins
@@ -60,43 +61,6 @@ class Forecast:
     margin: float
     simultaneous_margin: float
     assumes: str
-
-
-@dataclass(frozen=True)
-class Clipped:
-    """A column whose values beyond its bounds count as the bounds.
-
-    ``share`` is the share of rows that this concerns, with the ends of a 95 % bar, if the ledger holds a noisy
-    histogram of the column, at ``entry``.
-    """
-
-    column: str
-    low: Fraction
-    high: Fraction
-    source: str
-    where: Condition | None = None
-    share: tuple[float, float, float] | None = None
-    entry: int | None = None
-
-    @property
-    def question(self) -> str:
-        """The SQL that asks for the share."""
-        name, where = quoted(self.column), "" if self.where is None else f" WHERE {self.where}"
-        beyond = f"{name} < {numeral(self.low)} OR {name} > {numeral(self.high)}"
-        return f"SELECT AVG(CASE WHEN {beyond} THEN 1 ELSE 0 END) FROM {quoted(self.source)}{where}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
-        share = None if self.share is None else dict(zip(("value", "low", "high"), self.share, strict=True))
-        ends = {"low": exact.text(self.low), "high": exact.text(self.high)}
-        return {"column": self.column, **ends, "share": share, "entry": self.entry, "question": self.question}
-
-    def __str__(self) -> str:
-        told = f"{self.column} beyond {exact.text(self.low)} and {exact.text(self.high)} counts as these bounds"
-        if self.share is not None:
-            value, low, high = (f"{100 * each:.2g} %" for each in self.share)
-            return f"{told}: {value} of all rows with a value ({low} to {high}), by entry {self.entry}."
-        return f"{told}.  For how many rows is private; to ask: {self.question}"
 
 
 @dataclass(frozen=True)

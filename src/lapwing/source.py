@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import exact, sql
+from .answer import Release
 from .bounds import Bounds, clipped, find_bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discover, plan_keys
 from .engine.duckdb import Progress, Table
@@ -28,7 +29,7 @@ from .ledger import Ledger
 from .mechanism import NINETY_FIVE
 from .plan import Plan, bar_confidence, make_plan
 from .query import Query, Statistic
-from .release import Release, make_release
+from .release import make_release
 from .schema import Column, Schema, keys, make_schema, number, plain
 from .sensitivity import Neighbors
 

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
+from lapwing.answer import Release
 from lapwing.bounds import Bounds, borders, edges, ends, plan_bounds, recall_bounds, seen
 from lapwing.engine.duckdb import Table
 from lapwing.entropy import EntropyForTests
 from lapwing.laplace import DiscreteLaplace
-from lapwing.release import Release, Tally
+from lapwing.release import Tally
 from lapwing.schema import make_schema
 
 from ..tables import NASTY, distance, engine_tally
