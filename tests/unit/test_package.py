@@ -97,3 +97,12 @@ def test_the_installed_wheel_works_without_development_packages(tmp_path):
     demo = [tmp_path / "env/bin/lapwing", "demo"]
     done = subprocess.run(demo, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "95 % error bar" in done.stdout
+
+
+def test_the_map_of_modules_names_every_module():
+    told = (ROOT / "CONTRIBUTING.md").read_text()
+    modules = {path.relative_to(ROOT / "src/lapwing").as_posix() for path in (ROOT / "src/lapwing").rglob("*.py")}
+    lacking = {
+        name for name in modules if not name.endswith(("__init__.py", "__main__.py")) and f"`{name}`" not in told
+    }
+    assert lacking == set()
