@@ -276,3 +276,21 @@ def test_too_many_quantiles_are_refused_and_long_work_tells_its_progress(tmp_pat
     source.release(lw.median("x"), by="g", epsilon=1, intervals=False, progress=told.append)
     assert len(told) >= 30
     assert all(0 <= share <= 1 for share in told)
+
+
+def test_the_numbers_that_the_pages_tell(tmp_path):
+    """docs/explanation/extremes.md and docs/how-to/which-statistic.md."""
+    columns = {"age": lw.number(0, 120, integer=True), "income": lw.number(0, 200_000)}
+    schema = make_schema("t", columns, None, None, "add_remove", None)
+
+    def selection(statistic):
+        plan = plan_of(schema, [statistic])
+        return plan.selection(plan.parts[0])
+
+    assert selection(lw.max("age")).inside == 20
+    assert selection(lw.max("income")).inside == 43
+    assert selection(lw.quantile("income", 0.99)).usual(F(99, 100), F(19, 20)) <= 10
+    assert 60 <= selection(lw.median("income")).aside <= 80
+    plan = plan_of(schema, [lw.cdf("income")])
+    assert 17 <= plan.forecasts[0].margin * plan.rows <= 21
+    assert lw.DiscreteLaplace(2).threshold("1e-8", 1) == 37  # docs/how-to/unknown-keys.md
