@@ -12,7 +12,7 @@ help:  ## print this list
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[postgres,plot,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[postgres,spark,plot,dev]'
 	@touch $(READY)
 
 install: $(READY)  ## put Lapwing and all it needs into .venv

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lapwing import DiscreteLaplace, number
-from lapwing.engine.duckdb import Table
+from lapwing.engine.connect import connect
 from lapwing.entropy import SYSTEM
 from lapwing.estimate import Estimate, estimates
 from lapwing.measure import target_of
@@ -136,7 +136,7 @@ class RepeatedTally:
 
 def read(plan: Plan, frame: pd.DataFrame) -> Tally:
     """Return the exact sums, by the engine that a release uses."""
-    return Tally(plan, Table(frame, plan.schema.name).tally(plan.schema, plan.lowered))
+    return Tally(plan, connect(frame, plan.schema.name).tally(plan.schema, plan.lowered))
 
 
 def simulate(

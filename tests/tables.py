@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lapwing.engine.duckdb import Table
+from lapwing.engine.connect import connect
 from lapwing.measure import Sums
 from lapwing.plan import make_plan
 from lapwing.release import Tally
@@ -70,7 +70,7 @@ def make(rows, form, folder, names=tuple(TYPES)):
 
 def engine_tally(schema: Schema, plan, table) -> dict[int, list[tuple[int, ...]]]:
     """Return {group: cells of each measurement} from the engine."""
-    tally = Tally(plan, Table(table, schema.name).tally(schema, plan.lowered))
+    tally = Tally(plan, connect(table, schema.name).tally(schema, plan.lowered))
     found: dict[int, list[tuple[int, ...]]] = {}
     for number, part in enumerate(plan.parts):
         for group, cells in tally.cells(part, number):

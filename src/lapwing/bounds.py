@@ -26,7 +26,7 @@ import numpy as np
 from . import exact, report
 from .answer import Release, bar_text
 from .clipped import Clipped
-from .engine.duckdb import Progress, Table
+from .engine.table import Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import CannotDeclare, UnsupportedQuery
 from .exact import Number

@@ -25,8 +25,9 @@ from typing import Any
 from . import exact, report
 from .answer import csv_text, library
 from .condition import condition_of, parse_condition, parsed
-from .engine.duckdb import COMPLETE, Progress, Table
+from .engine.dialect import DUCKDB, Dialect
 from .engine.keys import LoweredKeys, lower_keys
+from .engine.table import COMPLETE, Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, UnsupportedQuery
 from .exact import Number
@@ -36,7 +37,6 @@ from .mechanism import NINETY_FIVE
 from .noise import discrete_laplace
 from .plan import bar_confidence
 from .query import Condition, count, named, quoted
-from .release import check_columns
 from .schema import MAX_ROWS_PER_PERSON, Column, Key, Schema, keys, written
 
 MOST_DELTA = Fraction(1, 100)
@@ -53,6 +53,7 @@ class KeyPlan:
     epsilon: Fraction
     delta: Fraction
     keys_per_person: int
+    dialect: Dialect = DUCKDB
 
     @property
     def sensitivity(self) -> int:
@@ -72,7 +73,7 @@ class KeyPlan:
     @cached_property
     def lowered(self) -> LoweredKeys:
         """The SQL that the engine will run."""
-        return lower_keys(self.schema, self.name, self.where, self.keys_per_person)
+        return lower_keys(self.schema, self.name, self.where, self.keys_per_person, self.dialect)
 
     @property
     def text(self) -> str:
@@ -205,10 +206,11 @@ def discover(
     entropy: Entropy = SYSTEM,
 ) -> Discovery:
     """Charge, count, add noise, record what reaches the threshold, and return it; a repeated question is free."""
+    plan = replace(plan, dialect=table.dialect)
     asked = plan.question()
     entry = ledger.find(asked, plan.epsilon, plan.delta)
     if entry is None or not entry.answered:
-        check_columns(plan.schema, plan.lowered.columns, table)
+        table.check(plan.schema, plan.lowered.columns)
         if entry is None and not ledger.delta.total:
             _refuse_without_delta(plan, ledger)
         entry = ledger.charge(asked, plan.epsilon, plan.delta, analyst)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from . import exact, report
 from .accuracy import sum_margin, tail_quantile
 from .clipped import Clipped
+from .engine.dialect import DUCKDB, RUN, Dialect, dialect
 from .engine.lowering import Lowered, lower
 from .errors import InvalidParameter
 from .exact import NANO, Number
@@ -74,6 +75,7 @@ class Plan:
     confidence: Fraction
     rows: int
     clipped: tuple[Clipped, ...] = ()
+    dialect: Dialect = DUCKDB
 
     @property
     def bounded(self) -> list[str]:
@@ -89,12 +91,24 @@ class Plan:
     @cached_property
     def lowered(self) -> Lowered:
         """The SQL, and how many groups there are."""
-        return lower(self.schema, self.query, [part.measurement for part in self.parts])
+        return lower(self.schema, self.query, [part.measurement for part in self.parts], self.dialect)
 
     @property
     def sql(self) -> str:
         """The SQL that the engine will run."""
         return self.lowered.sql
+
+    def on(self, dialect: Dialect) -> Plan:
+        """Return the same plan for another engine."""
+        return replace(self, dialect=dialect)
+
+    def to_sql(self, engine: str) -> str:
+        """Return the SQL for an engine by its name; for one on which it was never run, a comment says so."""
+        to = dialect(engine)
+        sql = self.on(to).sql
+        if to.name in RUN:
+            return sql
+        return f"-- not run here: written for {to.name} and checked as text alone{to.note and f'; {to.note}'}\n{sql}"
 
     @property
     def split(self) -> dict[str, str]:

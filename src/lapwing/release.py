@@ -13,7 +13,7 @@ from typing import Any
 
 from . import sql
 from .answer import Release
-from .engine.duckdb import COMPLETE, Counted, Progress, Table
+from .engine.table import COMPLETE, Counted, Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import InvalidParameter, InvalidSource, LedgerError
 from .ledger import Ledger
@@ -29,7 +29,7 @@ class Tally:
     __slots__ = ("_rows", "_slots", "_spreads")
 
     def __init__(self, plan: Plan, counted: Counted) -> None:
-        self._rows = counted.rows
+        self._rows = list(zip(*(column.tolist() for column in counted.sums), strict=True))
         self._spreads = counted.spreads
         self._slots = _slots(plan)
 
@@ -90,14 +90,15 @@ def make_release(
     entropy: Entropy = SYSTEM,
 ) -> Release:
     """Charge, aggregate, add noise, record and return the answer; a repeated question gets its recorded answer."""
+    plan = plan.on(table.dialect)
     if ledger is None:  # claim P5: only the public number of rows is asked; it needs neither noise nor ε
-        check_columns(plan.schema, plan.lowered.columns, table)
+        table.check(plan.schema, plan.lowered.columns)
         rows = Tally(plan, table.tally(plan.schema, plan.lowered, progress)).rows
         return Release(plan, None, False, {"cells": [], "rows": rows}, None, None)
     asked = question(plan)
     entry = ledger.find(asked, plan.epsilon)
     if entry is None or not entry.answered:
-        check_columns(plan.schema, plan.lowered.columns, table)
+        table.check(plan.schema, plan.lowered.columns)
         entry = ledger.charge(asked, plan.epsilon, analyst=analyst)
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
@@ -154,19 +155,6 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
         return None
     _check_shape(plan, entry.answer, ledger)
     return Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst)
-
-
-def check_columns(schema: Schema, columns: tuple[str, ...], table: Table) -> None:
-    """Refuse, before anything is charged, a table that lacks a column of the query."""
-    person = [] if schema.person is None else [schema.person]
-    has = table.columns(schema.person)
-    lacking = [name for name in (*person, *columns) if name not in has]
-    if lacking:
-        raise InvalidSource(
-            schema.name,
-            f'declares the column "{lacking[0]}", which its table does not have',
-            "Look at the first line of the CSV file, or at the schema of the table; `lapwing init` lists the columns.",
-        )
 
 
 def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:

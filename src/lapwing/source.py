@@ -21,7 +21,8 @@ from . import exact, sql
 from .answer import Release
 from .bounds import Bounds, clipped, find_bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discover, plan_keys
-from .engine.duckdb import Progress, Table
+from .engine.connect import connect, is_url
+from .engine.table import Progress
 from .entropy import SYSTEM, Entropy
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError, NoLedger, RequestError, suggestion
 from .exact import Number
@@ -42,7 +43,8 @@ class Source:
     """A table about people, its public description, and its budget.
 
     Args:
-        table: a path or glob of CSV or Parquet files, a pandas or Polars frame, an Arrow table or a DuckDB relation.
+        table: a path or glob of CSV or Parquet files; a pandas, Polars or Spark data frame, an Arrow table or a DuckDB
+            relation; postgresql://host/database#table, spark:table, or sc://host:port#table.
         name: the name by which SQL and the ledger know it.
         columns: what may be named in a query: ``lw.number(low, high)``, ``lw.keys(…)``, or a type such as "date".
         person: the column that tells people apart; without it, every row is one person.
@@ -69,7 +71,7 @@ class Source:
         version: str | None = None,
     ) -> None:
         described = (name, columns, person, rows_per_person, neighbors, version)
-        self._table = Table(table, name)
+        self._table = connect(table, name)
         self.schema: Schema = make_schema(*described, every_row_counts=not self._table.is_csv)
         self.epsilon = None if epsilon is None else exact.epsilon(epsilon)
         self.delta = None if delta is None else exact.delta(delta)
@@ -109,7 +111,7 @@ class Source:
         place = told.setdefault("ledger", f"{told['name']}.ledger")
         if isinstance(place, str) and "://" not in place:
             told["ledger"] = str(file.parent / place)
-        return cls(str(file.parent / table), columns=declared, **told)
+        return cls(table if is_url(table) else str(file.parent / table), columns=declared, **told)
 
     def __repr__(self) -> str:
         return f"Source({self.schema.name!r}, {self._table!r})"
@@ -200,7 +202,8 @@ class Source:
             rows=rows,
             intervals=intervals,
         )
-        return replace(made, clipped=clipped(made, self._ledger_if_any() if made.bounded else None))
+        made = replace(made, clipped=clipped(made, self._ledger_if_any() if made.bounded else None))
+        return made.on(self._table.dialect)
 
     def _ledger_if_any(self) -> Ledger | None:
         try:

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from .engine.duckdb import Table
+from .engine.connect import connect, is_url
 from .report import toml, toml_name
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
@@ -16,8 +16,8 @@ _REALS = ("FLOAT", "DOUBLE", "DECIMAL")
 def describe(table: str, folder: Path) -> tuple[str, str]:
     """Return a name for the source, and the text of its file, which will be in this folder."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", Path(table).name.split(".")[0]).strip("_") or "source"
-    columns = Table(table, name).columns()
-    place = table if Path(table).is_absolute() else os.path.relpath(table, folder)
+    columns = connect(table, name).columns()
+    place = table if is_url(table) or Path(table).is_absolute() else os.path.relpath(table, folder)
     named = {"name": toml(name), "table": toml(place), "ledger": toml(f"{name}.ledger")}
     parts = [_HEAD.format(**named)]
     parts += [_column(column, kind) for column, kind in columns.items()]

@@ -16,7 +16,7 @@ import lapwing as lw
 from lapwing import errors
 from lapwing.answer import Release
 from lapwing.bounds import Bounds, borders, edges, ends, plan_bounds, recall_bounds, seen
-from lapwing.engine.duckdb import Table
+from lapwing.engine.connect import connect
 from lapwing.entropy import EntropyForTests
 from lapwing.laplace import DiscreteLaplace
 from lapwing.release import Tally
@@ -130,7 +130,7 @@ def test_K4_the_bar_of_the_share_outside_holds():
     schema = make_schema("t", {"x": "number"}, None, None, "add_remove", None)
     plan = plan_bounds(schema, "x", epsilon="0.2")
     (part,) = plan.parts
-    tally = Tally(plan, Table(pd.DataFrame({"x": values}), "t").tally(plan.schema, plan.lowered))
+    tally = Tally(plan, connect(pd.DataFrame({"x": values}), "t").tally(plan.schema, plan.lowered))
     exactly = np.zeros(plan.groups, dtype=int)
     for group, (cell,) in tally.cells(part, 0):
         exactly[group] = cell

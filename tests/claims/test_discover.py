@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import lapwing as lw
 from lapwing import errors
 from lapwing.discover import KeyTally, plan_keys
-from lapwing.engine.duckdb import Table
+from lapwing.engine.connect import connect
 from lapwing.engine.keys import lower_keys
+from lapwing.engine.table import Table
 from lapwing.entropy import EntropyForTests
 from lapwing.ledger import Ledger
 from lapwing.schema import make_schema
@@ -173,7 +174,7 @@ def counted(rows, form, folder, *, column="key", person=True, most=2, where=None
     schema = make_schema("t", {"key": "text", "code": "integer", "day": "date", "yes": "boolean", "x": "number"},
                          "person" if person else None, 1 if person else None, "add_remove", None)  # fmt: skip
     plan = plan_keys(schema, column, epsilon=1, delta="1e-8", keys_per_person=most if person else None, where=where)
-    return dict(Table(make(rows, form, folder), "t").count_keys(schema, plan.lowered))
+    return dict(connect(make(rows, form, folder), "t").count_keys(schema, plan.lowered))
 
 
 def by_hand(rows, most):
@@ -181,9 +182,10 @@ def by_hand(rows, most):
 
     def who(person):
         try:
-            return repr(float(person))
+            number = float(person)
         except ValueError:
             return person
+        return f"{number // 2**32:.0f} {number % 2**32:.0f}"  # the tests' people are texts or whole numbers
 
     keys: dict[str, set[str]] = {}
     for row in rows:
@@ -240,9 +242,9 @@ def test_T8_what_is_no_key_is_missing_by_a_public_rule(tmp_path):
     assert set(counted(rows, "arrow", tmp_path, person=False)) == {"", "y" * 200, "नमस्ते", "a\u200db"}
     frame = pd.DataFrame({"key": [1.0, 1.5, 2.0**53, 2.0**53 + 2, -0.0, float("nan"), float("inf"), 1e300]})
     schema = make_schema("t", {"key": "integer"}, None, None, "add_remove", None)
-    table = Table(frame, "t")
+    table = connect(frame, "t")
     assert dict(table.count_keys(schema, lower_keys(schema, "key", None, 1))) == {1: 1, 2**53: 1, 0: 1}
-    texts = Table(
+    texts = connect(
         pd.DataFrame({"key": ["2024-02-30", "2024-02-29", "infinity", "0044-03-15 (BC)", "10000-01-01"]}), "t"
     )
     schema = make_schema("t", {"key": "date"}, None, None, "add_remove", None)
@@ -501,11 +503,11 @@ def test_T24_a_rare_key_appears_nowhere_also_when_the_engine_fails(form, tmp_pat
     found = source.discover("key", epsilon=1, delta="1e-12")
     seen = [str(found), repr(found), json.dumps(found.to_dict()), found.to_csv(), found.to_toml(), repr(found.plan)]
 
-    def failing(connection, sql, progress, fetch):
+    def failing(session, sql, fetch):
         raise ValueError(CANARY)
 
     with monkeypatch.context() as patch:
-        patch.setattr("lapwing.engine.duckdb._run", failing)
+        patch.setattr("lapwing.engine.duckdb._Session._run", failing)
         with pytest.raises(errors.EngineError) as caught:
             source.discover("key", epsilon=2, delta="1e-12")
     seen += [everything_about(caught.value), caplog.text, *capfd.readouterr()]
@@ -534,9 +536,9 @@ def test_K3_the_type_that_others_make_the_column_have_does_not_matter(extra):
     frame = pd.DataFrame({"person": pd.Series([*people, *extra]), "key": [*keys, *["a" for _ in extra]]})
     schema = make_schema("t", {"key": "text"}, "person", 1, "add_remove", None)
     plan = plan_keys(schema, "key", epsilon=1, delta="1e-8")
-    counts = dict(Table(frame, "t").count_keys(schema, plan.lowered))
+    counts = dict(connect(frame, "t").count_keys(schema, plan.lowered))
     alone = pd.DataFrame({"person": people, "key": keys})
-    before = dict(Table(alone, "t").count_keys(schema, plan.lowered))
+    before = dict(connect(alone, "t").count_keys(schema, plan.lowered))
     assert counts["b"] == before["b"]
     assert counts["a"] - before["a"] in (0, 1)
 
@@ -546,7 +548,7 @@ def test_K3_a_number_declared_as_text_is_one_text_whatever_the_others_are(extra)
     frame = pd.DataFrame({"key": pd.Series([5, 6] * 40 + extra)})
     schema = make_schema("t", {"key": "text"}, None, None, "add_remove", None)
     plan = plan_keys(schema, "key", epsilon=1, delta="1e-8")
-    counts = dict(Table(frame, "t").count_keys(schema, plan.lowered))
+    counts = dict(connect(frame, "t").count_keys(schema, plan.lowered))
     assert {key: counts[key] for key in ("5", "6")} == {"5": 40, "6": 40}
     assert len(counts) <= 3
     by_key = make_schema("t", {"key": lw.keys("5", "6")}, None, None, "add_remove", None)

@@ -153,11 +153,11 @@ def test_E2_people_whose_names_a_copy_could_confuse(tmp_path):
     assert engine_tally(schema, plan, wide) == {0: [(3 * 2**16,)]}
     interval = duckdb.connect().sql("SELECT INTERVAL 1 DAY AS person, 1.0 AS x")
     with pytest.raises(errors.InvalidSource, match="INTERVAL"):
-        engine.Table(interval, "t").columns("person")
+        engine.DuckDBTable(interval, "t").columns("person")
     for i, kind in enumerate(("BIGINT", "DOUBLE")):
         duckdb.sql(f"SELECT 5::{kind} AS person, 1.0 AS x").write_parquet(str(tmp_path / f"{i}.parquet"))
     with pytest.raises(errors.EngineError, match="different types"):
-        engine.Table(str(tmp_path / "*.parquet"), "t").columns("person")
+        engine.DuckDBTable(str(tmp_path / "*.parquet"), "t").columns("person")
 
 
 def test_E2_objects_that_look_alike_are_different_people_and_equal_ones_are_the_same():
@@ -180,7 +180,7 @@ def test_E2_files_in_which_the_person_column_differs_by_case_are_refused(tmp_pat
     for i, (name, kind) in enumerate((("P", "BIGINT"), ("p", "DOUBLE"))):
         duckdb.sql(f"SELECT 5::{kind} AS {name}, 1.0 AS x").write_parquet(str(tmp_path / f"{i}.parquet"))
     with pytest.raises(errors.EngineError, match="different types"):
-        engine.Table(str(tmp_path / "*.parquet"), "t").columns("p")
+        engine.DuckDBTable(str(tmp_path / "*.parquet"), "t").columns("p")
 
 
 def test_E3_a_cell_with_line_breaks_in_a_large_csv_is_one_cell(tmp_path):
@@ -217,7 +217,7 @@ def test_a_relation_may_be_used_by_many_threads():
     import threading
 
     schema = make_schema("t", {"x": lw.number(0, 9)}, None, None, "add_remove", None)
-    table = engine.Table(duckdb.connect().sql("SELECT range AS x FROM range(10)"), "t")
+    table = engine.DuckDBTable(duckdb.connect().sql("SELECT range AS x FROM range(10)"), "t")
     plan, found = plan_of(schema, (lw.count(),)), []
 
     def ask():
@@ -229,7 +229,7 @@ def test_a_relation_may_be_used_by_many_threads():
         each.start()
     for each in work:
         each.join()
-    assert found == [([(0, 10)], [])] * 8
+    assert [[column.tolist() for column in each.sums] for each in found] == [[[0], [10]]] * 8
 
 
 def test_files_are_taken_by_their_names_as_they_are(tmp_path):

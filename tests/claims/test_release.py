@@ -16,7 +16,7 @@ import pytest
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.engine.duckdb import Counted, Table
+from lapwing.engine.table import Counted, Table
 from lapwing.entropy import EntropyForTests
 from lapwing.ledger import Ledger
 from lapwing.release import Tally, question, recall
@@ -274,7 +274,7 @@ def test_T22_noise_for_tests_says_so_everywhere(source):
 
 def test_T24_a_tally_hides_its_numbers_and_is_not_pickled():
     plan = plan_of(schema_of(False, 1, "add_remove"), (lw.count(),))
-    tally = Tally(plan, Counted([(0, 123456789)], []))
+    tally = Tally(plan, Counted([np.array([0]), np.array([123456789])], []))
     assert "123456789" not in f"{tally!r} {tally}"
     with pytest.raises(TypeError):
         pickle.dumps(tally)
@@ -339,20 +339,20 @@ def test_T24_a_canary_appears_nowhere_when_the_engine_fails(canary, tmp_path, mo
     source.release(lw.count(), epsilon=1)
     seen = []
 
-    def failing(connection, sql, progress):
+    def failing(session, sql, fetch):
         raise duckdb.ConversionException(f"Could not convert string '{CANARY}' to INT32")
 
-    def out_of_memory(connection, sql, progress):
-        connection.execute("SET memory_limit = '1MB'; SET max_temp_directory_size = '0KB'")
-        return connection.execute(f"{sql}, (SELECT list(range) FROM range(1000000))").fetchall()
+    def out_of_memory(session, sql, fetch):
+        session._connection.execute("SET memory_limit = '1MB'; SET max_temp_directory_size = '0KB'")
+        return session._connection.execute(f"{sql}, (SELECT list(range) FROM range(1000000))").fetchall()
 
-    def interrupted(connection, sql, progress):
-        connection.interrupt()
+    def interrupted(session, sql, fetch):
+        session._connection.interrupt()
         raise duckdb.InterruptException(CANARY)
 
     for number, broken in enumerate((failing, out_of_memory, interrupted)):
         with monkeypatch.context() as patch:
-            patch.setattr("lapwing.engine.duckdb._run", broken)
+            patch.setattr("lapwing.engine.duckdb._Session._run", broken)
             with pytest.raises(errors.EngineError) as caught:
                 source.release(lw.mean("x"), epsilon=F(2 + number))
         assert caught.value.__context__ is None
@@ -500,12 +500,12 @@ from lapwing import cli, errors
 from lapwing.engine import duckdb as engine
 tempfile.tempdir = sys.argv[1]
 cli._prepare()
-table = engine.Table(duckdb.connect().sql("SELECT 1 AS x"), "t")
+table = engine.DuckDBTable(duckdb.connect().sql("SELECT 1 AS x"), "t")
 threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
 with table._connected(["x"]) as connection:
     print(len(os.listdir(sys.argv[1])), flush=True)
     long = "SELECT COUNT(*) FROM range(100000000000) WHERE range % 7 = 3"
-    engine._run(connection, long, None, lambda made: made.fetchall())
+    engine._Session(connection, None).integers(long)
 """
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (128 + 15, "1\n", "")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.engine.duckdb import Table
+from lapwing.engine.connect import connect
 from lapwing.release import recall
 from lapwing.schema import make_schema
 
@@ -41,7 +41,7 @@ def test_the_engine_spreads_rows_as_a_second_road_does(rows, people):
         "t", {"x": lw.number(-2, 7)}, "person" if people else None, 2 if people else None, "add_remove", None
     )
     plan = plan_of(schema, [lw.median("x")])
-    (spread,) = Table(make(rows, "arrow", None), "t").tally(schema, plan.lowered).spreads
+    (spread,) = connect(make(rows, "arrow", None), "t").tally(schema, plan.lowered).spreads
     kept = [row for row in rows if not people or row["person"] is not None]
     each = Counter(row["person"] for row in kept)
     expected = Counter()

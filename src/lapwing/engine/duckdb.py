@@ -1,20 +1,17 @@
 """DuckDB, the embedded engine: opens a table and runs one lowered query on it.
 
-Types are declared, never sniffed: CSV cells are read as text.  What DuckDB says when it fails may quote a cell, so it
-is dropped: an ``EngineError`` says what the caller can know, and the log ``lapwing.engine`` the kind of failure.
+Types are declared, never sniffed: CSV cells are read as text.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import logging
 import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from glob import escape, glob, has_magic
@@ -22,23 +19,17 @@ from importlib import import_module
 from numbers import Number
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import EngineError, InvalidParameter, InvalidSource
-from ..measure import Spread
+from ..errors import InvalidParameter, InvalidSource
 from ..query import literal, quoted
 from ..schema import Column, Key, Schema, written
-from .keys import LoweredKeys
-from .lowering import Lowered, key_type
-
-Progress = Callable[[float], None]
-
-_log = logging.getLogger("lapwing.engine")
-_log.addHandler(logging.NullHandler())
+from .dialect import DUCKDB
+from .table import Problem, Progress, T, Table, interruptible, whole_columns
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",
@@ -57,22 +48,17 @@ _PERSONS = re.compile(
 _COPIED = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|VARCHAR|FLOAT|DOUBLE|BOOLEAN|DATE|TIMESTAMP|DECIMAL.*")
 """Types that people may have, and those that a copy in Parquet keeps as they are."""
 
-COMPLETE = "What was charged stays charged; the same question again completes it at no charge."
-T = TypeVar("T")
+_CHUNK = 2**16
+_SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 
 
-class Counted(NamedTuple):
-    """What an engine returns: the rows of sums, and for each measurement of quantiles its ``Spread``."""
+class DuckDBTable(Table):
+    """A path or glob of CSV or Parquet files, a data frame, or a DuckDB relation."""
 
-    rows: list[tuple[int, ...]]
-    spreads: list[Spread]
-
-
-class Table:
-    """Where the rows are: a path or glob of CSV or Parquet files, a data frame, or a DuckDB relation."""
+    dialect = DUCKDB
 
     def __init__(self, given: Any, name: str) -> None:
-        self.name = name
+        super().__init__(name)
         self._given = given
         self._lock = threading.Lock()  # a relation has one connection
         self.path: str | None = None
@@ -84,30 +70,26 @@ class Table:
                 )
         elif _frame_of(given) is None and not isinstance(given, duckdb.DuckDBPyRelation):
             raise InvalidParameter(
-                given, "table", "a path, a pandas or Polars data frame, an Arrow table or a DuckDB relation"
+                given,
+                "table",
+                "a path, a pandas or Polars data frame, an Arrow table, a DuckDB relation, a Spark data frame, or a "
+                "URL of PostgreSQL or Spark",
             )
 
     def __repr__(self) -> str:
         return f"Table({self.path or type(self._given).__name__!r})"
 
     @property
-    def is_csv(self) -> bool:
-        """Whether the rows are lines of text, of which some may be left out."""
+    def is_csv(self) -> bool:  # type: ignore[override]
         return self.path is not None and _uncompressed(self.path).endswith((".csv", ".tsv"))
 
     def holds(self, file: Path) -> bool:
-        """Return whether a file is, or if it is made will be, one of the table's."""
         if self.path is None:
             return False
         same = file.resolve() == Path(self.path).resolve()
         return same or (has_magic(self.path) and fnmatch(str(file.resolve()), str(Path(self.path).resolve())))
 
     def columns(self, person: str | None = None) -> dict[str, str]:
-        """Return the names and types of the columns, from the files' headers or the frame's own description.
-
-        If there is a person column, refuse a type of it in which two people could look the same.
-        """
-
         def describe() -> dict[str, str]:
             if isinstance(self._given, duckdb.DuckDBPyRelation):
                 with self._lock:
@@ -135,41 +117,18 @@ class Table:
         asked = f"SELECT DISTINCT {kinds} FROM parquet_schema({_list(_files(self.path))}) WHERE lower(name) = lower(?)"
         found = connection.execute(asked, [person]).fetchall()
         if len(found) > 1:
-            raise _Problem("has files in which the person column has different types")
+            raise Problem("has files in which the person column has different types")
         if any(precision is not None and precision > 38 for *_, precision in found):
-            raise _Problem("has a person column with more digits than the engine keeps")
+            raise Problem("has a person column with more digits than the engine keeps")
 
-    def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Counted:
-        """Run the query; return its integers."""
-        names = list(dict.fromkeys([*lowered.columns, *([] if schema.person is None else [schema.person])]))
-
-        def work() -> Counted:
-            with self._connected(names, schema.person, _texts_of(schema, names)) as connection:
-                for table, column in lowered.keys:
-                    _add_keys(connection, table, schema.columns[column])
-                rows, spreads = [], []
-                if lowered.sums is not None:
-                    found = _run(connection, lowered.sums, progress, lambda made: made.fetchall())
-                    rows = [tuple(map(int, row)) for row in found]
-                for sql in lowered.spreads:
-                    columns = _run(connection, sql, progress, lambda made: made.fetchnumpy())
-                    spreads.append(_sorted(*(columns[name] for name in ("cell", "i0", "weight"))))
-                return Counted(rows, spreads)
-
-        return self.guarded("failed while it was read", COMPLETE, work)
-
-    def count_keys(
-        self, schema: Schema, lowered: LoweredKeys, progress: Progress | None = None
-    ) -> list[tuple[Key, int]]:
-        """Run the query of ``lower_keys``; return the keys that occur and how many people have each."""
-        names = list(dict.fromkeys([*lowered.columns, *([] if schema.person is None else [schema.person])]))
-
-        def work() -> list[tuple[Key, int]]:
-            with self._connected(names, schema.person, _texts_of(schema, names)) as connection:
-                found = _run(connection, lowered.sql, progress, lambda made: made.fetchall())
-                return [(key, int(count)) for key, count in found]
-
-        return self.guarded("failed while it was read", COMPLETE, work)
+    @contextmanager
+    def opened(
+        self, schema: Schema, names: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+    ) -> Iterator[_Session]:
+        with self._connected(list(names), schema.person, _texts_of(schema, names)) as connection:
+            for table, column in keys.items():
+                _add_keys(connection, table, schema.columns[column])
+            yield _Session(connection, progress)
 
     @contextmanager
     def _connected(
@@ -189,20 +148,46 @@ class Table:
             connection.execute(f"CREATE VIEW source AS SELECT * {_put_right(connection, person, texts)} FROM given")
             yield connection
 
-    def guarded(self, what: str, budget: str, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns; turn what DuckDB or the system says into an error that tells no data."""
-        try:
-            return work()
-        except _Problem as problem:
-            failure = EngineError(self.name, str(problem), budget, "Look at what `table` names.")
-        except Exception as error:  # whatever it is, its text may quote a cell
-            _log.error("source %s %s: %s", self.name, what, type(error).__name__)
-            failure = EngineError(self.name, what, budget, _advice(error))
-        raise failure  # here, outside the handlers, so that the engine's own error is not chained to it
+    def advice(self, error: BaseException) -> str:
+        if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+            return "It ran out of memory or of room for temporary files."
+        if isinstance(error, duckdb.IOException | OSError | EOFError):
+            return "The file is missing, unreadable or not of its kind."
+        if isinstance(error, duckdb.InterruptException):
+            return "It was interrupted."
+        return super().advice(error)
 
 
-class _Problem(Exception):
-    """Something public about the table that a message may say."""
+class _Session:
+    """A connection on which ``source`` and the tables of keys are views and tables."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
+        self._connection = connection
+        self._progress = progress
+
+    def integers(self, sql: str) -> list[NDArray[Any]]:
+        return self._run(sql, _columns)
+
+    def keys(self, sql: str) -> list[tuple[Key, int]]:
+        return self._run(sql, lambda made: [(key, int(people)) for key, people in made.fetchall()])
+
+    def _run(self, sql: str, fetch: Callable[[Any], T]) -> T:
+        """Run the query; tell ``progress`` the share that is done, 0 to 1."""
+
+        def tell() -> None:
+            if self._progress is not None:
+                self._progress(max(self._connection.query_progress(), 0.0) / 100)
+
+        return interruptible(lambda: fetch(self._connection.execute(sql)), tell, self._connection.interrupt)
+
+
+def _columns(made: Any) -> list[NDArray[Any]]:
+    """Return the columns of a result; HUGEINT would become floats as NumPy's columns."""
+    names = [name for name, *_ in made.description]
+    if {str(kind) for _, kind, *_ in made.description} <= _SMALL:
+        found = made.fetchnumpy()
+        return [np.asarray(found[name]) for name in names]
+    return whole_columns(iter(lambda: made.fetchmany(_CHUNK), []))
 
 
 def _connect(spill: str) -> duckdb.DuckDBPyConnection:
@@ -228,7 +213,7 @@ def _files(path: str) -> list[str]:
     """Return the file of this name, or those that the glob names, in their order."""
     files = [path] if Path(path).exists() or not has_magic(path) else sorted(glob(path, recursive=True))  # noqa: PTH207
     if not files or not Path(files[0]).exists():
-        raise _Problem(f'could not be opened: there is no file "{path}"')
+        raise Problem(f'could not be opened: there is no file "{path}"')
     return files
 
 
@@ -244,7 +229,7 @@ def _scan(path: str) -> str:
     separator = "\t" if _uncompressed(path).endswith(".tsv") else ","
     heads = [_header(file, separator) for file in files]
     if any(head != heads[0] for head in heads):
-        raise _Problem("has files with different headers")
+        raise Problem("has files with different headers")
     names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in heads[0])
     return (
         f"read_csv({_list(files)}, auto_detect=false, header=true, delim={literal(separator)}, "
@@ -260,7 +245,7 @@ def _header(file: str, separator: str) -> list[str]:
         names = next(csv.reader(lines, delimiter=separator), [])
     different = len({name.casefold() for name in names}) == len(names)
     if not names or not different or not all(names) or any(_NUMBER.fullmatch(name) for name in names):
-        raise _Problem("has a file whose first line is not a list of different column names")
+        raise Problem("has a file whose first line is not a list of different column names")
     return names
 
 
@@ -298,7 +283,7 @@ def _scannable(frame: Any, names: list[str] | None, person: str | None) -> Any:
         try:
             import_module("pyarrow")
         except ImportError:
-            raise _Problem("is a Polars data frame, for which pyarrow is needed (pip install pyarrow)") from None
+            raise Problem("is a Polars data frame, for which pyarrow is needed (pip install pyarrow)") from None
     chosen = frame if not names else frame.select(names) if library in ("polars", "pyarrow") else frame[names]
     if library != "pandas":
         return chosen
@@ -378,41 +363,6 @@ def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column)
     keys = [written(key) for key in column.keys or ()]
     values = np.array(keys, dtype=float if column.kind == "integer" else object)
     connection.register("listed", {"key": values, "number": np.arange(len(keys), dtype=np.int32)})
-    typed = f"CAST(key AS {key_type(column)}) AS key"
+    typed = f"CAST(key AS {DUCKDB.types[column.kind]}) AS key"
     connection.execute(f"CREATE TEMP TABLE {table} AS SELECT {typed}, number FROM listed")
     connection.unregister("listed")
-
-
-def _sorted(group: NDArray[Any], index: NDArray[Any], weight: NDArray[Any]) -> Spread:
-    """Return a spread in an order that does not depend on the engine."""
-    width = int(index.max()) + 1 if len(index) else 1
-    if int(group.max(initial=0)) * width < 2**62:
-        order = np.argsort(group.astype(np.int64) * width + index)  # several times faster than by two keys
-    else:
-        order = np.lexsort((index, group))
-    return Spread(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
-
-
-def _run(connection: duckdb.DuckDBPyConnection, sql: str, progress: Progress | None, fetch: Callable[[Any], T]) -> T:
-    """Run the query in a thread, so that it can be interrupted; tell ``progress`` the share that is done, 0 to 1."""
-    with ThreadPoolExecutor(1, "lapwing-engine") as pool:
-        running = pool.submit(lambda: fetch(connection.execute(sql)))
-        try:
-            while wait([running], 0.1).not_done:
-                if progress is not None:
-                    progress(max(connection.query_progress(), 0.0) / 100)
-        except BaseException:  # an interrupt from the keyboard or from outside, or a fault of ``progress``
-            connection.interrupt()
-            wait([running])
-            raise
-        return running.result()
-
-
-def _advice(error: BaseException) -> str:
-    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
-        return "It ran out of memory or of room for temporary files."
-    if isinstance(error, duckdb.IOException | OSError | EOFError):
-        return "The file is missing, unreadable or not of its kind."
-    if isinstance(error, duckdb.InterruptException):
-        return "It was interrupted."
-    return "The kind of failure is in the log lapwing.engine."

@@ -14,24 +14,35 @@ from dataclasses import dataclass
 
 from ..query import Condition
 from ..schema import Kind, Schema
+from .dialect import DUCKDB, POSTGRES, SPARK, Dialect
 from .lowering import kept
 
 LONGEST_KEY = 200
 
-_KEYS: dict[Kind, str] = {
-    "text": rf"CASE WHEN length(cell) <= {LONGEST_KEY} AND NOT regexp_matches(cell, '[\p{{Cc}}\p{{Zl}}\p{{Zp}}]') "
-    "THEN cell END",
-    "integer": f"CASE WHEN cell = floor(cell) AND abs(cell) <= {2**53}e0 THEN CAST(cell AS BIGINT) END",
-    "date": "CASE WHEN cell BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN cell END",
-    "boolean": "cell",
+_LONG = f"length(cell) > {LONGEST_KEY}"
+_CONTROL = r"[\p{Cc}\p{Zl}\p{Zp}]"
+_UNFIT = {
+    DUCKDB.name: rf"{_LONG} OR regexp_matches(cell, '{_CONTROL}')",
+    POSTGRES.name: rf"{_LONG} OR cell ~ '[\x01-\x1f\x7f-\x9f\u2028\u2029]'",
+    SPARK.name: f"{_LONG} OR NOT is_valid_utf8(cell) OR cell RLIKE {SPARK.literal(_CONTROL)}",
 }
+"""The texts that are no keys: long ones, and those with control characters or bytes that are no text."""
 
+_TOLD = "CAST(person AS VARCHAR)"
+_DIGITS = "^[-+]?[0-9]{1,27}([.]0*)?$"
+_NUMBER = {
+    DUCKDB.name: f"""CASE WHEN starts_with({_TOLD}, chr(1) || 'number ')
+      THEN TRY_CAST(split_part(substr({_TOLD}, 9), '/', 1) AS DOUBLE)
+      / NULLIF(TRY_CAST(split_part({_TOLD}, '/', 2) AS DOUBLE), 0)
+      ELSE TRY_CAST(person AS DOUBLE) END""",
+    POSTGRES.name: f"""CASE WHEN CAST(person AS TEXT) ~ '{_DIGITS}'
+      THEN CAST(CAST(CAST(person AS TEXT) AS NUMERIC) AS DOUBLE PRECISION) END""",
+    SPARK.name: f"""CASE WHEN CAST(person AS STRING) RLIKE '{_DIGITS}'
+      THEN TRY_CAST(CAST(person AS STRING) AS DOUBLE) END""",
+}
+"""A person as a number, whatever type others make the column have: 1, 1.0 and a Python object of that value."""
 
-_NUMBER = """TRY_CAST(split_part(substr(CAST(person AS VARCHAR), 9), '/', 1) AS DOUBLE)
-  / NULLIF(TRY_CAST(split_part(CAST(person AS VARCHAR), '/', 2) AS DOUBLE), 0)"""
-_WHO = f"""COALESCE(CAST(CASE WHEN starts_with(CAST(person AS VARCHAR), chr(1) || 'number ') THEN {_NUMBER}
-  ELSE TRY_CAST(person AS DOUBLE) END AS VARCHAR), CAST(person AS VARCHAR))"""
-"""A person as text, the same whatever type others make the column have: 1, 1.0 and a Python object of that value."""
+_HALF = f"{2**32}e0"
 
 
 @dataclass(frozen=True)
@@ -42,22 +53,45 @@ class LoweredKeys:
     columns: tuple[str, ...]
 
 
-def lower_keys(schema: Schema, column: str, where: Condition | None, keys_per_person: int) -> LoweredKeys:
+def lower_keys(
+    schema: Schema, column: str, where: Condition | None, keys_per_person: int, to: Dialect = DUCKDB
+) -> LoweredKeys:
     """Return the SQL; with people, the first l keys of each in an order by a hash of person and key.
 
     The hash gives every person an order of their own: one order for all would hide the keys at its end.
     """
-    columns, lines = kept(schema, column, where)
-    key = _KEYS[schema.columns[column].kind]
+    columns, lines = kept(schema, column, where, to)
+    key = _key(schema.columns[column].kind, to)
     if schema.person is None:
         lines.append(f"had AS (SELECT {key} AS key FROM kept)")
-        lines.append("SELECT key, COUNT(*) FROM had WHERE key IS NOT NULL GROUP BY key")
+        lines.append("SELECT key, COUNT(*) AS people FROM had WHERE key IS NOT NULL GROUP BY key")
         return LoweredKeys("\n".join(lines), columns)
+    text = to.types["text"]
     lines += [
         f"had AS (SELECT DISTINCT person, {key} AS key FROM kept),",
+        f"numbered AS (SELECT person, key, {_NUMBER[to.name]} AS v FROM had WHERE key IS NOT NULL),",
+        f"halved AS (SELECT person, key, v, CASE WHEN abs(v) < 1e27 THEN FLOOR(v / {_HALF}) END AS h FROM numbered),",
+        f"named AS (SELECT person, key, {_who(to)} AS who FROM halved),",
         "placed AS (SELECT key, ROW_NUMBER() OVER (PARTITION BY person",
-        "  ORDER BY md5(who || ' ' || CAST(key AS VARCHAR)), key) AS place",
-        f"  FROM (SELECT *, {_WHO} AS who FROM had WHERE key IS NOT NULL))",
-        f"SELECT key, COUNT(*) FROM placed WHERE place <= {keys_per_person} GROUP BY key",
+        f"  ORDER BY md5(who || ' ' || CAST(key AS {text})), key) AS place FROM named)",
+        f"SELECT key, COUNT(*) AS people FROM placed WHERE place <= {keys_per_person} GROUP BY key",
     ]
     return LoweredKeys("\n".join(lines), columns)
+
+
+def _key(kind: Kind, to: Dialect) -> str:
+    """Return the key of a cell, NULL if it is none."""
+    if kind == "text":
+        return f"CASE WHEN NOT ({_UNFIT[to.name]}) THEN cell END"
+    if kind == "integer":
+        return f"CASE WHEN abs(cell) <= {2**53}e0 THEN CASE WHEN cell = FLOOR(cell) THEN CAST(cell AS {to.big}) END END"
+    if kind == "date":
+        return "CASE WHEN cell BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN cell END"
+    return "cell"
+
+
+def _who(to: Dialect) -> str:
+    """Return a person as text: a whole number in two halves, which all engines write alike, others as they are."""
+    text, low = to.types["text"], f"v - h * {_HALF}"
+    halves = " || ' ' || ".join(f"CAST(CAST({half} AS {to.big}) AS {text})" for half in ("h", low))
+    return f"COALESCE(CASE WHEN {low} = FLOOR({low}) THEN {halves} END, CAST(v AS {text}), CAST(person AS {text}))"

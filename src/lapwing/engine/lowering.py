@@ -15,22 +15,23 @@ Claim E3 (order).  The result is a function of the multiset of rows: sums of int
 overflow, and nothing else.
 
 Missing is what is NULL, NaN, infinite, or no value of the declared type.  Where people have several rows the rows are
-read once (MATERIALIZED), so that a table that changes meanwhile cannot break E2.  Proofs: docs/explanation/measure.md.
+read once (MATERIALIZED, or by a window), so that a table that changes meanwhile cannot break E2.  What differs between
+engines is in ``dialect``.  Proofs: docs/explanation/measure.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ..measure import Measurement, target_of
-from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some, literal, quoted
-from ..schema import Column, Grid, Schema
+from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some
+from ..schema import Schema
+from .dialect import DUCKDB, Dialect, double
 
 _FEW_BINS = 16
-_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "integer": "DOUBLE", "date": "DATE", "boolean": "BOOLEAN"}
 
 
 @dataclass(frozen=True)
@@ -52,20 +53,16 @@ class Lowered:
         return ";\n".join([*([] if self.sums is None else [self.sums]), *self.spreads])
 
 
-def key_type(column: Column) -> str:
-    """Return the SQL type of the keys of a column."""
-    return _TYPES[column.kind]
-
-
-def lower(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Lowered:
+def lower(schema: Schema, query: Query, measured: Sequence[Measurement], to: Dialect = DUCKDB) -> Lowered:
     """Return the SQL that measures."""
-    keys = _keys(schema, query)
+    keys = _keys(schema, query, to)
     summed = [each for each in measured if each.form != "quantiles"]
     spread = [each for each in measured if each.form == "quantiles"]
     needed = summed or not measured or any(target_of(statistic) is None for statistic in query.statistics)
 
     def sql(some: Sequence[Measurement]) -> str:
-        return "\n".join([*_read(schema, query, some, _columns(schema, query, some), keys), *_sum(schema, some, keys)])
+        read = _read(schema, query, some, _columns(schema, query, some), keys, to)
+        return "\n".join([*read, *_sum(schema, some, keys, to)]) + to.ending
 
     sums = sql(summed) if needed else None
     tables = tuple((key.table, key.column) for key in keys if key.table is not None)
@@ -75,30 +72,52 @@ def lower(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Lowe
 
 
 def _read(
-    schema: Schema, query: Query, measured: Sequence[Measurement], columns: Sequence[str], keys: Sequence[_Key]
+    schema: Schema,
+    query: Query,
+    measured: Sequence[Measurement],
+    columns: Sequence[str],
+    keys: Sequence[_Key],
+    to: Dialect,
 ) -> list[str]:
     """Return the steps from a row of the table to its person, keys and indices; rows of people are kept, once."""
     people = schema.person is not None
     person = ["person"] if people else []
-    typed = [f"{quoted(schema.person)} AS person"] if schema.person is not None else []
-    typed += [f"TRY_CAST({quoted(name)} AS {_TYPES[schema.columns[name].kind]}) AS {_cell(name)}" for name in columns]
-    cleaned = [*person, *(_cleaned(name, schema) for name in columns)]
     grouped = [f"{key.number if people else key.value} AS k{i}" for i, key in enumerate(keys)]
-    indices = [f"{_index(each)} AS i{j}" for j, each in enumerate(measured) if each.form not in ("rows", "tree")]
+    indices = [f"{_index(each, to)} AS i{j}" for j, each in _indexed(measured)]
     joins = "".join(f" LEFT JOIN {key.table} ON {key.value} = {key.table}.key" for key in keys if people and key.table)
-    conditions = [] if query.where is None else [f"({_condition(query.where)})"]
-    conditions += ["person IS NOT NULL"] if people else []
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    bounded = [*person, *grouped, *indices]
+    bounded = ", ".join([*person, *grouped, *indices]) or "1 AS one"
+    kept = "MATERIALIZED " if people and to.weights == "join" else ""
     return [
-        f"WITH typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM source),",
-        f"cleaned AS (SELECT {', '.join(cleaned) or 'one'} FROM typed),",
-        f"bounded AS {'MATERIALIZED ' if people else ''}(SELECT {', '.join(bounded) or '1 AS one'}",
-        f"  FROM cleaned{joins}{where}),",
+        *_cells(schema, columns, to),
+        f"bounded AS {kept}(SELECT {bounded}",
+        f"  FROM cleaned{joins}{_where(schema, query.where, to)}),",
     ]
 
 
-def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key]) -> list[str]:
+def _indexed(measured: Sequence[Measurement]) -> Iterator[tuple[int, Measurement]]:
+    """Yield the measurements that have an index, with their numbers."""
+    return ((j, each) for j, each in enumerate(measured) if each.form not in ("rows", "tree"))
+
+
+def _cells(schema: Schema, columns: Sequence[str], to: Dialect) -> list[str]:
+    """Return the steps from the table to ``cleaned``: the person, and cells of the declared types, NULL if missing."""
+    person = ["person"] if schema.person is not None else []
+    typed = [f"{to.quoted(schema.person)} AS person"] if schema.person is not None else []
+    typed += [f"{to.cell(name, schema.columns[name].kind)} AS {_cell(name, to)}" for name in columns]
+    cleaned = [*person, *(_cleaned(name, schema, to) for name in columns)]
+    return [
+        f"WITH typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM source),",
+        f"cleaned AS (SELECT {', '.join(cleaned) or 'one'} FROM typed),",
+    ]
+
+
+def _where(schema: Schema, where: Condition | None, to: Dialect) -> str:
+    conditions = [] if where is None else [f"({_condition(where, to)})"]
+    conditions += ["person IS NOT NULL"] if schema.person is not None else []
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect) -> list[str]:
     """Return the steps from those to the sums of every group: first for each value of the keys (and each weight).
 
     Keys are looked up on every row where rows are kept, which makes them small, else when they are grouped.  For
@@ -106,17 +125,10 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key]) 
     """
     people = schema.person is not None
     spread = ["i0"] if [each.form for each in measured] == ["quantiles"] else []
-    sums = [("COUNT(*)", "n")] if spread else _sums(measured)
+    sums = [_Sum("n", ("COUNT(*)",))] if spread else _sums(measured, to)
     by = [*(f"k{i}" for i in range(len(keys))), *(["w"] if people else []), *spread]
-    summed = ", ".join([*by, *(f"{expression} AS {name}" for expression, name in sums)])
-    lines = []
-    if people:
-        k, weight = schema.rows_per_person, schema.weight
-        lines += [
-            f"people AS (SELECT person, CAST(CASE WHEN COUNT(*) <= {k} THEN {weight} ELSE {k * weight} // COUNT(*) END",
-            "  AS INTEGER) AS w FROM bounded GROUP BY person),",
-        ]
-    rows = "bounded JOIN people USING (person)" if people else "bounded"
+    summed = ", ".join([*by, *(f"{expression} AS {name}" for each in sums for expression, name in each.limbs)])
+    lines, rows = _weigh(schema, measured, keys, to) if people else ([], "bounded")
     lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{_group_by(by)})")
     joins, known, cell = "", [f"{each} IS NOT NULL" for each in spread], []
     for i, key in enumerate(keys):
@@ -130,12 +142,30 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key]) 
     for key, one in zip(keys[1:], cell[1:], strict=True):
         number = f"({number}) * {key.size} + {one}"
     where = f" WHERE {' AND '.join(known)}" if known else ""
-    total = ", ".join(f"COALESCE(SUM({'w * ' if people else ''}{name}), 0)" for _, name in sums)
+    total = ", ".join(each.total(people, to) for each in sums)
     if spread:
-        total = f"i0, CAST({total} AS BIGINT) AS weight"
+        total = f"i0, CAST({total} AS {to.big}) AS weight"
     grouped = _group_by([*([number] if keys else []), *spread])
     lines.append(f"SELECT {number} AS cell, {total}\n  FROM tally{joins}{where}{grouped}")
     return lines
+
+
+def _weigh(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect) -> tuple[list[str], str]:
+    """Return the steps that give the rows of each person their weight w (claim E2), and where rows with it are."""
+    k, whole = schema.rows_per_person, schema.weight
+
+    def weight(rows: str) -> str:
+        shared = to.divided.format(a=k * whole, b=rows)
+        return f"CAST(CASE WHEN {rows} <= {k} THEN {whole} ELSE {shared} END AS {to.integer}) AS w"
+
+    if to.weights == "join":
+        people = [f"people AS (SELECT person, {weight('COUNT(*)')}", "  FROM bounded GROUP BY person),"]
+        return people, "bounded JOIN people USING (person)"
+    kept = ", ".join([*(f"k{i}" for i in range(len(keys))), *(f"i{j}" for j, _ in _indexed(measured)), ""])
+    return [
+        f"counted AS (SELECT {kept}COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),",
+        f"weighed AS (SELECT {kept}{weight('c')} FROM counted),",
+    ], "weighed"
 
 
 def _group_by(expressions: Sequence[str]) -> str:
@@ -163,17 +193,17 @@ class _Key:
         return f"COALESCE({self.table}.number, {self.size - 1})" if self.other else f"{self.table}.number"
 
 
-def _keys(schema: Schema, query: Query) -> list[_Key]:
+def _keys(schema: Schema, query: Query, to: Dialect) -> list[_Key]:
     bins = dict(query.edges)
     found: list[_Key] = []
     for i, name in enumerate(query.by):
         column = schema.columns[name]
         edges = bins.get(name) or column.edges
         if edges is not None:
-            found.append(_Key(name, len(edges) - 1, _bin(name, edges)))
+            found.append(_Key(name, len(edges) - 1, _bin(name, edges, to)))
         else:
             size = len(column.labels or ())
-            found.append(_Key(name, size, _cell(name), f"keys_{i}", column.other is not None))
+            found.append(_Key(name, size, _cell(name, to), f"keys_{i}", column.other is not None))
     return found
 
 
@@ -195,113 +225,130 @@ def _named(condition: Condition) -> set[str]:
     return found | {condition.other} if isinstance(condition, Compare) and condition.other is not None else found
 
 
-def kept(schema: Schema, column: str, where: Condition | None) -> tuple[tuple[str, ...], list[str]]:
+def kept(schema: Schema, column: str, where: Condition | None, to: Dialect) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns to read, and the steps from the table to ``kept``: rows that count, with person and cell."""
     named = {column} | (set() if where is None else _named(where))
     columns = tuple(name for name in schema.columns if name in named)
-    people = schema.person is not None
-    person = ["person"] if people else []
-    typed = [f"{quoted(schema.person)} AS person"] if schema.person is not None else []
-    typed += [f"TRY_CAST({quoted(name)} AS {_TYPES[schema.columns[name].kind]}) AS {_cell(name)}" for name in columns]
-    cleaned = [*person, *(_cleaned(name, schema) for name in columns)]
-    conditions = [] if where is None else [f"({_condition(where)})"]
-    conditions += ["person IS NOT NULL"] if people else []
-    kept = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    chosen = [*(["person"] if schema.person is not None else []), f"{_cell(column, to)} AS cell"]
     return columns, [
-        f"WITH typed AS (SELECT {', '.join(typed)} FROM source),",
-        f"cleaned AS (SELECT {', '.join(cleaned)} FROM typed),",
-        f"kept AS (SELECT {', '.join([*person, f'{_cell(column)} AS cell'])} FROM cleaned{kept}),",
+        *_cells(schema, columns, to),
+        f"kept AS (SELECT {', '.join(chosen)} FROM cleaned{_where(schema, where, to)}),",
     ]
 
 
 # --- cells ---
 
 
-def _cell(name: str) -> str:
+def _cell(name: str, to: Dialect) -> str:
     """Return the name under which a column goes once it is typed; no name of ours begins so."""
-    return quoted(f"c_{name}")
+    return to.quoted(f"c_{name}")
 
 
-def _cleaned(name: str, schema: Schema) -> str:
+def _cleaned(name: str, schema: Schema, to: Dialect) -> str:
     """Return the typed cell, with NaN and infinity missing."""
-    cell = _cell(name)
+    cell = _cell(name, to)
     if schema.columns[name].kind in ("number", "integer"):
-        return f"CASE WHEN isfinite({cell}) THEN {cell} END AS {cell}"  # a comparison could be folded by statistics
+        return f"CASE WHEN {to.finite.format(x=cell)} THEN {cell} END AS {cell}"
     return cell
 
 
-def _index(measurement: Measurement) -> str:
+def _index(measurement: Measurement, to: Dialect) -> str:
     """Return the grid index of the measured value (claim E1)."""
     if measurement.condition is not None:
-        return f"CASE WHEN {_condition(measurement.condition)} THEN 1 ELSE 0 END"
-    cell = _cell(measurement.column or "")
+        return f"CASE WHEN {_condition(measurement.condition, to)} THEN 1 ELSE 0 END"
+    cell = _cell(measurement.column or "", to)
     if measurement.form == "count":
         return f"CASE WHEN {cell} IS NOT NULL THEN 0 END"
     grid = measurement.grid
-    low, high = _double(grid.low * grid.step), _double(grid.high * grid.step)
-    steps = f"FLOOR(({cell} - {low}) * {_double(1 / grid.step)} + 0.5e0)"
+    low, high = double(grid.low * grid.step), double(grid.high * grid.step)
+    steps = f"FLOOR(({cell} - {low}) * {double(1 / grid.step)} + 0.5e0)"
+    tiny = f" WHEN {cell} - {low} <= 0.25e0 THEN 0" if to.careful and grid.step > 1 else ""  # the product is smaller
     coarse = max(abs(grid.low), abs(grid.high)) > 2**45  # in float64, (v - low) could be off by half a step
-    beyond = f" OR {steps} >= {grid.steps}" if coarse else ""
+    beyond = f" WHEN {steps} >= {grid.steps} THEN {grid.steps}" if coarse else ""
+    whole = to.integer if grid.steps < 2**31 else to.big
     index = (
-        f"CASE WHEN {cell} <= {low} THEN 0 WHEN {cell} >= {high}{beyond} THEN {grid.steps} "
-        f"ELSE CAST({steps} AS {_whole_type(grid)}) END"
+        f"CASE WHEN {cell} <= {low} THEN 0 WHEN {cell} >= {high} THEN {grid.steps}{tiny}{beyond} "
+        f"ELSE CAST({steps} AS {whole}) END"
     )
     return index if measurement.fill is None else f"COALESCE({index}, {measurement.fill})"
 
 
-def _whole_type(grid: Grid) -> str:
-    return "INTEGER" if grid.steps < 2**31 else "BIGINT"
-
-
-def _bin(name: str, edges: Sequence[Fraction]) -> str:
+def _bin(name: str, edges: Sequence[Fraction], to: Dialect) -> str:
     """Return the number of the bin that a value falls into; the first and the last bin reach to infinity."""
-    cell = _cell(name)
+    cell = _cell(name, to)
 
     def among(first: int, last: int) -> str:
         """Return the number of the bin, one of ``first`` to ``last``; many are halved, so that few are compared."""
         if last - first < _FEW_BINS:
-            cases = " ".join(f"WHEN {cell} < {_double(edges[i + 1])} THEN {i}" for i in range(first, last))
+            cases = " ".join(f"WHEN {cell} < {double(edges[i + 1])} THEN {i}" for i in range(first, last))
             return f"CASE {cases} ELSE {last} END" if cases else str(last)
         middle = (first + last + 1) // 2
         below, above = among(first, middle - 1), among(middle, last)
-        return f"CASE WHEN {cell} < {_double(edges[middle])} THEN {below} ELSE {above} END"
+        return f"CASE WHEN {cell} < {double(edges[middle])} THEN {below} ELSE {above} END"
 
     return f"CASE WHEN {cell} IS NOT NULL THEN {among(0, len(edges) - 2)} END"
 
 
-def _sums(measured: Sequence[Measurement]) -> list[tuple[str, str]]:
-    """Return (expression, name) of every sum: the rows, then present, first and second of each measurement."""
-    found = [("COUNT(*)", "n")]
-    for j, each in enumerate(measured):
-        if each.form in ("rows", "tree"):
-            continue
-        found.append((f"COUNT(i{j})", f"m{j}"))
+@dataclass(frozen=True)
+class _Sum:
+    """A sum: its name, and the expressions of its parts, each worth 2^``bits`` times the one before."""
+
+    name: str
+    parts: tuple[str, ...]
+    bits: int = 0
+
+    @property
+    def limbs(self) -> list[tuple[str, str]]:
+        """(expression, name) of each part."""
+        names = [self.name] if len(self.parts) == 1 else [f"{self.name}_{i}" for i in range(len(self.parts))]
+        return list(zip(self.parts, names, strict=True))
+
+    def total(self, people: bool, to: Dialect) -> str:
+        """Return the sum over all keys (and weights) of one group."""
+        terms = []
+        for i, (expression, name) in enumerate(self.limbs):
+            wide = f"CAST({name} AS {to.exact})" if to.exact and not expression.startswith("COUNT") else name
+            summed = f"COALESCE(SUM({'w * ' if people else ''}{wide}), 0)"
+            terms.append(summed if i == 0 else f"{2 ** (self.bits * i)} * {summed}")
+        return " + ".join(terms)
+
+
+def _sums(measured: Sequence[Measurement], to: Dialect) -> list[_Sum]:
+    """Return every sum: the rows, then present, first and second of each measurement."""
+    found = [_Sum("n", ("COUNT(*)",))]
+    for j, each in _indexed(measured):
+        found.append(_Sum(f"m{j}", (f"COUNT(i{j})",)))
         if each.degree >= 1:
-            found.append((f"SUM(i{j})", f"s{j}"))
+            found.append(_parted(f"s{j}", f"i{j}", each.grid.steps, to))
         if each.degree == 2:
-            found.append((f"SUM(CAST(i{j} AS BIGINT) * i{j})", f"q{j}"))
+            found.append(_parted(f"q{j}", f"CAST(i{j} AS {to.big}) * i{j}", each.grid.steps**2, to))
     return found
+
+
+def _parted(name: str, value: str, most: int, to: Dialect) -> _Sum:
+    """Return the sum of a value from 0 to ``most``, in parts of so few bits that none overflows for 2^42 rows."""
+    if not to.limb or most < 2**to.limb:
+        return _Sum(name, (f"SUM({value})",))
+    size, parts = 2**to.limb, []
+    for i in range(-(-most.bit_length() // to.limb)):
+        above = value if i == 0 else to.divided.format(a=value, b=size**i)
+        parts.append(f"SUM(MOD({above}, {size}))")
+    return _Sum(name, tuple(parts), to.limb)
 
 
 # --- conditions ---
 
 
-def _condition(condition: Condition) -> str:
+def _condition(condition: Condition, to: Dialect) -> str:
     if isinstance(condition, All | Some):
         word = " AND " if isinstance(condition, All) else " OR "
-        return word.join(f"({_condition(part)})" for part in condition.parts)
+        return word.join(f"({_condition(part, to)})" for part in condition.parts)
     if isinstance(condition, Not):
-        return f"NOT ({_condition(condition.part)})"
-    cell = _cell(condition.column)
+        return f"NOT ({_condition(condition.part, to)})"
+    cell = _cell(condition.column, to)
     if isinstance(condition, Missing):
         return f"{cell} IS NULL"
     if isinstance(condition, OneOf):
-        return f"{cell} IN ({', '.join(literal(value, _double) for value in condition.values)})"
-    other = literal(condition.value, _double) if condition.other is None else _cell(condition.other)
+        return f"{cell} IN ({', '.join(map(to.literal, condition.values))})"
+    other = to.literal(condition.value) if condition.other is None else _cell(condition.other, to)
     return f"{cell} {condition.operator} {other}"
-
-
-def _double(value: Fraction) -> str:
-    """Return a number as a literal of type DOUBLE."""
-    text = repr(float(value))
-    return text if "e" in text else f"{text}e0"

@@ -1,0 +1,171 @@
+"""What differs from engine to engine in the SQL, in one small table; ``lowering`` and ``keys`` write all else once.
+
+The engines of ``RUN`` are run by the tests on real servers, and give the same integers.  For the others the SQL is
+written and checked as text, and says so: it was not run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from ..errors import InvalidParameter
+from ..query import Value, literal
+from ..schema import Kind
+
+_FINITE = "{x} BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"
+"""False for NaN and infinity, unless an optimizer believes statistics that leave NaN out, as DuckDB's does."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One engine's SQL.
+
+    Args:
+        name: the engine.
+        types: the types of cells by what columns are declared as.
+        typed: how a cell of the table gets its type; what is none of that type becomes NULL.
+        finite: a test that is false for NaN and infinity.
+        divided: the quotient of two positive integers, rounded down.
+        integer: the type of an index; ``big`` that of one of 2^31 and of counts.
+        big: see ``integer``.
+        quote: what stands around a name.
+        weights: how a row gets the number of its person's rows: by a join with a table of people, or by a window.
+        limb: how many bits of an integer are summed at once, where a sum of large integers could overflow; 0 for all.
+        exact: the type in which sums are multiplied and added; nothing if their own is wide enough.
+        text: how texts are quoted: by doubling quotes, or with backslashes, which settings may change: then a text
+            that needs one is written by its bytes.
+        careful: whether an operation on floats fails when its result is too small for one.
+        ending: what ends a query.
+        note: what to know before it is run.
+    """
+
+    name: str
+    types: Mapping[Kind, str]
+    typed: str
+    divided: str
+    integer: str
+    big: str
+    finite: str = _FINITE
+    quote: str = '"'
+    weights: Literal["join", "window"] = "window"
+    limb: int = 0
+    exact: str = ""
+    text: str = ""
+    careful: bool = False
+    ending: str = ""
+    note: str = ""
+
+    def quoted(self, name: str) -> str:
+        """Return a name as this engine's SQL writes it."""
+        return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
+
+    def literal(self, value: Value | None) -> str:
+        """Return a value as this engine's SQL writes it; numbers are of type double."""
+        if isinstance(value, str) and self.text and ("'" in value or "\\" in value):
+            return self.text.format(hex=value.encode().hex())
+        return literal(value, double)
+
+    def cell(self, name: str, kind: Kind) -> str:
+        """Return a cell of the table in the type it is declared as."""
+        return self.typed.format(x=self.quoted(name), type=self.types[kind])
+
+
+def double(value: Fraction) -> str:
+    """Return a number as a literal of type double."""
+    text = repr(float(value))
+    return text if "e" in text else f"{text}e0"
+
+
+def _types(text: str, number: str, date: str, boolean: str) -> dict[Kind, str]:
+    return {"text": text, "number": number, "integer": number, "date": date, "boolean": boolean}
+
+
+DUCKDB = Dialect(
+    "duckdb",
+    _types("VARCHAR", "DOUBLE", "DATE", "BOOLEAN"),
+    typed="TRY_CAST({x} AS {type})",
+    divided="{a} // {b}",
+    integer="INTEGER",
+    big="BIGINT",
+    finite="isfinite({x})",
+    weights="join",
+)
+POSTGRES = Dialect(
+    "postgres",
+    _types("TEXT", "DOUBLE PRECISION", "DATE", "BOOLEAN"),
+    typed="CAST({x} AS {type})",
+    divided="{a} / {b}",
+    integer="BIGINT",
+    big="BIGINT",
+    careful=True,
+)
+SPARK = Dialect(
+    "spark",
+    _types("STRING", "DOUBLE", "DATE", "BOOLEAN"),
+    typed="TRY_CAST({x} AS {type})",
+    divided="{a} DIV {b}",
+    integer="INT",
+    big="BIGINT",
+    quote="`",
+    limb=21,
+    exact="DECIMAL(38, 0)",
+    text="decode(unhex('{hex}'), 'UTF-8')",
+)
+_BIGQUERY = Dialect(
+    "bigquery",
+    _types("STRING", "FLOAT64", "DATE", "BOOL"),
+    typed="SAFE_CAST({x} AS {type})",
+    divided="DIV({a}, {b})",
+    integer="INT64",
+    big="INT64",
+    quote="`",
+    limb=21,
+    exact="BIGNUMERIC",
+    text="SAFE_CONVERT_BYTES_TO_STRING(FROM_HEX('{hex}'))",
+)
+_SNOWFLAKE = Dialect(
+    "snowflake",
+    _types("VARCHAR", "DOUBLE", "DATE", "BOOLEAN"),
+    typed="CAST({x} AS {type})",
+    divided="({a} - MOD({a}, {b})) / {b}",  # a plain quotient is rounded to some decimals, and may be rounded up
+    integer="NUMBER(38, 0)",
+    big="NUMBER(38, 0)",
+    text="HEX_DECODE_STRING('{hex}')",
+    note="columns must have the declared types: TRY_CAST takes texts alone",
+)
+_TRINO = Dialect(
+    "trino",
+    _types("VARCHAR", "DOUBLE", "DATE", "BOOLEAN"),
+    typed="TRY_CAST({x} AS {type})",
+    divided="{a} / {b}",
+    integer="BIGINT",
+    big="BIGINT",
+    limb=21,
+    exact="DECIMAL(38, 0)",
+)
+_CLICKHOUSE = Dialect(
+    "clickhouse",
+    _types("String", "Float64", "Date32", "Bool"),
+    typed="accurateCastOrNull({x}, '{type}')",
+    divided="intDiv({a}, {b})",
+    integer="Nullable(Int64)",
+    big="Nullable(Int64)",
+    limb=21,
+    exact="Nullable(Int256)",
+    text="unhex('{hex}')",
+    ending="\nSETTINGS join_use_nulls = 1",
+)
+
+RUN = {each.name: each for each in (DUCKDB, POSTGRES, SPARK)}
+WRITTEN = {each.name: each for each in (_BIGQUERY, _SNOWFLAKE, _TRINO, _CLICKHOUSE)}
+
+
+def dialect(name: str) -> Dialect:
+    """Return the dialect of an engine by its name."""
+    known = {**RUN, **WRITTEN}
+    if name not in known:
+        raise InvalidParameter(name, "dialect", f"one of {', '.join(known)}")
+    return known[name]

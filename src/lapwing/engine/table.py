@@ -1,0 +1,199 @@
+"""What every engine has in common: a table that can be described and asked for integers, and errors that tell no data.
+
+An engine's module only connects and runs.  What it says when it fails may quote a cell, so it is dropped: an
+``EngineError`` says what the caller can know, and the log ``lapwing.engine`` the kind of failure.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import EngineError, InvalidSource
+from ..measure import Spread
+from ..schema import Key, Kind, Schema
+from .dialect import Dialect
+from .keys import LoweredKeys
+from .lowering import Lowered
+
+Progress = Callable[[float], None]
+T = TypeVar("T")
+
+COMPLETE = "What was charged stays charged; the same question again completes it at no charge."
+
+log = logging.getLogger("lapwing.engine")
+log.addHandler(logging.NullHandler())
+
+
+class Counted(NamedTuple):
+    """What an engine returns: columns of sums (group, rows, …), and the ``Spread`` of each measurement of quantiles."""
+
+    sums: list[NDArray[Any]]
+    spreads: list[Spread]
+
+
+class Session(Protocol):
+    """An open connection on which ``source`` and the tables of keys are there to be asked."""
+
+    def integers(self, sql: str) -> list[NDArray[Any]]:
+        """Return the columns of a result: int64, or objects that are Python's integers where one is larger.
+
+        There may be none if there are no rows.
+        """
+
+    def keys(self, sql: str) -> list[tuple[Key, int]]:
+        """Return the rows of a result: a key, and how many people have it."""
+
+
+class Problem(Exception):
+    """Something public about the table that a message may say."""
+
+
+class Table(ABC):
+    """Where the rows are."""
+
+    dialect: ClassVar[Dialect]
+    is_csv = False
+    """Whether the rows are lines of text, of which some may be left out."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def columns(self, person: str | None = None) -> dict[str, str]:
+        """Return the names and types of the columns, from the table's own description.
+
+        If there is a person column, refuse a type of it in which two people could look the same.
+        """
+
+    @abstractmethod
+    def opened(
+        self, schema: Schema, names: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+    ) -> AbstractContextManager[Session]:
+        """Return a session with the named columns, and the tables of keys of these columns."""
+
+    def advice(self, error: BaseException) -> str:
+        """Return what to do about a failure, by its kind alone."""
+        return "The kind of failure is in the log lapwing.engine."
+
+    def holds(self, file: Path) -> bool:
+        """Return whether a file is, or if it is made will be, one of the table's."""
+        return False
+
+    def check(self, schema: Schema, columns: Sequence[str]) -> None:
+        """Refuse, before anything is charged, a table that lacks a column, or has it in a type that does not fit."""
+        has = self.columns(schema.person)
+        person = [] if schema.person is None else [schema.person]
+        lacking = [name for name in (*person, *columns) if name not in has]
+        if lacking:
+            raise InvalidSource(
+                self.name,
+                f'declares the column "{lacking[0]}", which its table does not have',
+                "Look at the first line of the CSV file, or at the schema of the table; `lapwing init` lists the "
+                "columns.",
+            )
+        for name in columns:
+            kind = schema.columns[name].kind
+            if not self.reads(has[name], kind):
+                raise InvalidSource(
+                    self.name,
+                    f'declares the column "{name}" as {kind}, but in its table it is {has[name]}',
+                    "Declare what it is, or name a view in which it is converted.",
+                )
+
+    def reads(self, type_name: str, kind: Kind) -> bool:
+        """Return whether a column of this type can be read as declared, whatever its cells hold."""
+        return True
+
+    def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Counted:
+        """Run the query; return its integers."""
+
+        def work() -> Counted:
+            with self.opened(schema, _names(schema, lowered.columns), dict(lowered.keys), progress) as session:
+                sums = [] if lowered.sums is None else session.integers(lowered.sums)
+                return Counted(sums, [_sorted(session.integers(sql)) for sql in lowered.spreads])
+
+        return self.guarded("failed while it was read", COMPLETE, work)
+
+    def count_keys(
+        self, schema: Schema, lowered: LoweredKeys, progress: Progress | None = None
+    ) -> list[tuple[Key, int]]:
+        """Run the query of ``lower_keys``; return the keys that occur and how many people have each."""
+
+        def work() -> list[tuple[Key, int]]:
+            with self.opened(schema, _names(schema, lowered.columns), {}, progress) as session:
+                return session.keys(lowered.sql)
+
+        return self.guarded("failed while it was read", COMPLETE, work)
+
+    def guarded(self, what: str, budget: str, work: Callable[[], T]) -> T:
+        """Return what ``work`` returns; turn what the engine or the system says into an error that tells no data."""
+        try:
+            return work()
+        except Problem as problem:
+            failure = EngineError(self.name, str(problem), budget, "Look at what `table` names.")
+        except Exception as error:  # whatever it is, its text may quote a cell
+            log.error("source %s %s: %s", self.name, what, type(error).__name__)
+            failure = EngineError(self.name, what, budget, self.advice(error))
+        raise failure  # here, outside the handlers, so that the engine's own error is not chained to it
+
+
+def _names(schema: Schema, columns: Sequence[str]) -> list[str]:
+    """Return the columns to read, that of people among them."""
+    return list(dict.fromkeys([*columns, *([] if schema.person is None else [schema.person])]))
+
+
+def _sorted(columns: Sequence[NDArray[Any]]) -> Spread:
+    """Return a spread in an order that does not depend on the engine."""
+    group, index, weight = columns or (np.empty(0, dtype=np.int64),) * 3
+    width = int(index.max()) + 1 if len(index) else 1
+    if int(group.max(initial=0)) * width < 2**62:
+        order = np.argsort(group.astype(np.int64) * width + index)  # several times faster than by two keys
+    else:
+        order = np.lexsort((index, group))
+    return Spread(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
+
+
+def whole_columns(chunks: Iterable[Sequence[Sequence[Any]]]) -> list[NDArray[Any]]:
+    """Return the columns of rows that come in chunks, so that few are held as Python's objects at once.
+
+    Of no rows there are no columns.
+    """
+    found = [[integers(column) for column in zip(*rows, strict=True)] for rows in chunks]
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def integers(values: Sequence[Any]) -> NDArray[Any]:
+    """Return a column of whole numbers, whatever their type."""
+    whole = [int(value) for value in values]
+    try:
+        return np.array(whole, dtype=np.int64)
+    except OverflowError:
+        return np.array(whole, dtype=object)
+
+
+def added(sql: str, steps: Sequence[str]) -> str:
+    """Return the SQL with steps before its own."""
+    return "WITH " + ",\n".join([*steps, sql.removeprefix("WITH ")])
+
+
+def interruptible(work: Callable[[], T], tell: Callable[[], None], cancel: Callable[[], None]) -> T:
+    """Return what ``work`` returns, from a thread, so that it can be cancelled; call ``tell`` ten times a second."""
+    with ThreadPoolExecutor(1, "lapwing-engine") as pool:
+        running = pool.submit(work)
+        try:
+            while wait([running], 0.1).not_done:
+                tell()
+        except BaseException:  # an interrupt from the keyboard or from outside, or a fault of ``tell``
+            cancel()
+            wait([running])
+            raise
+        return running.result()

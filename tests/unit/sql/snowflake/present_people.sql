@@ -1,0 +1,11 @@
+-- not run here: written for snowflake and checked as text alone; columns must have the declared types: TRY_CAST takes texts alone
+WITH typed AS (SELECT "person" AS person, CAST("x" AS DOUBLE) AS "c_x", CAST("day" AS DATE) AS "c_day", CAST("yes" AS BOOLEAN) AS "c_yes" FROM source),
+cleaned AS (SELECT person, CASE WHEN "c_x" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN "c_x" END AS "c_x", "c_day", "c_yes" FROM typed),
+bounded AS (SELECT person, CASE WHEN "c_day" IS NOT NULL THEN 0 END AS i0
+  FROM cleaned WHERE (NOT (("c_x" = 7.0e0) AND ("c_yes" = TRUE))) AND person IS NOT NULL),
+counted AS (SELECT i0, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),
+weighed AS (SELECT i0, CAST(CASE WHEN c <= 3 THEN 65536 ELSE (196608 - MOD(196608, c)) / c END AS NUMBER(38, 0)) AS w FROM counted),
+tally AS (SELECT w, COUNT(*) AS n, COUNT(i0) AS m0
+  FROM weighed GROUP BY w)
+SELECT 0 AS cell, COALESCE(SUM(w * n), 0), COALESCE(SUM(w * m0), 0)
+  FROM tally
