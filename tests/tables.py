@@ -70,7 +70,8 @@ def make(rows, form, folder, names=tuple(TYPES)):
 
 def engine_tally(schema: Schema, plan, table) -> dict[int, list[tuple[int, ...]]]:
     """Return {group: cells of each measurement} from the engine."""
-    tally = Tally(plan, connect(table, schema.name).tally(schema, plan.lowered))
+    asked = connect(table, schema.name)
+    tally = Tally(plan, asked.tally(schema, plan.on(asked.dialect).lowered))
     found: dict[int, list[tuple[int, ...]]] = {}
     for number, part in enumerate(plan.parts):
         for group, cells in tally.cells(part, number):

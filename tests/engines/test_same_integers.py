@@ -1,0 +1,203 @@
+"""Claims E1 to E3 and K3 on every engine: the same integers from the same rows, and those of the second road."""
+
+import math
+import random
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+import lapwing as lw
+from lapwing.discover import plan_keys
+from lapwing.engine.connect import connect
+from lapwing.measure import Spread
+from lapwing.schema import make_schema
+
+from ..claims.test_measure import QUERIES
+from ..tables import engine_tally, index, make, plan_of, python_tally
+
+NUMBERS = [None, math.nan, math.inf, -math.inf, 1.7976931348623157e308, -1e300, 5e-324, -5e-324, 2.3e-308, -0.0, 0.0,
+           2.5, -2.0, 7.0, 6.999999999999999, 1e18, 2.0**53 + 2, -0.5, 100.0]  # fmt: skip
+KEYS = [None, "", "a", "A", "a ", "it's", 'say "hi"', "back\\slash", "100%", "%s", "{x}", "é", "e\u0301", "日本", "😀",
+        "line\nbreak", "\u2028", "x" * 300, "'; DROP TABLE t; --", "NULL", "nan", "-7"]  # fmt: skip
+CODES = [None, -7, 0, 3, -(2**62), 2**62, 2**53 + 1]
+DAYS = [None, date(2024, 1, 1), date(2023, 12, 31), date(1, 1, 1), date(9999, 12, 31), date(1969, 7, 20)]
+PEOPLE = [None, "p", "P", "p ", "", "7", "007", "é", "😀", "o'neil", *(f"q{i}" for i in range(12))]
+
+COLUMNS = {
+    "x": lw.number(-2, 7, integer=True),
+    "y": lw.number("-0.5", 100),
+    "key": lw.keys(
+        ["a", "it's", 'say "hi"', "back\\slash", "100%", "%s", "{x}", "é", "日本", "😀", "-7"], other="rest"
+    ),
+    "code": lw.keys([-7, 3, 0]),
+    "day": "date",
+    "yes": "boolean",
+}
+GRIDS = {
+    "wide": {"y": lw.number(-(10**12), 10**12)},
+    "widest": {"y": lw.number(-(10**100), 10**100)},
+    "narrow": {"y": lw.number("1e-9", "3e-9")},
+    "thirds": {"y": lw.number("1/3", 5)},
+    "whole": {"y": lw.number(0, 2**40, integer=True)},
+    "money": {"y": lw.number(0, 10**7)},
+}
+MORE = [
+    ((lw.median("x"), lw.quantile("y", [0.1, 0.9]), lw.mean("x")), ("key",), None),
+    ((lw.cdf("y", 20),), ("key",), None),
+    ((lw.histogram("y", [-0.5, 0, 1, 2.5, 100]),), ("code",), "x IS NOT NULL"),
+    ((lw.variance("y"), lw.variance("x")), ("key", "code"), "key IN ('a', 'it''s', 'back\\slash', '100%') OR x < y"),
+    ((lw.count("day"), lw.proportion("key = '日本'")), (), "NOT (day < '2024-01-01') OR code = -7"),
+]
+
+
+def make_rows(number=400, seed=1):
+    rng = random.Random(seed)
+    return [
+        {
+            "person": rng.choice(PEOPLE),
+            "x": rng.choice(NUMBERS),
+            "y": rng.choice([*NUMBERS, *(rng.uniform(-10, 120) for _ in NUMBERS)]),
+            "key": rng.choice(KEYS),
+            "code": rng.choice(CODES),
+            "day": rng.choice(DAYS),
+            "yes": rng.choice([True, False, None]),
+        }
+        for _ in range(number)
+    ]
+
+
+ROWS = make_rows()
+
+
+def schema_of(people, k=3, neighbors="add_remove", columns=COLUMNS):
+    return make_schema("t", columns, "person" if people else None, k if people else None, neighbors, None)
+
+
+def counted(schema, plan, table):
+    """Return everything that the engine counts, in an order of its own."""
+    asked = connect(table, "t")
+    lowered = plan.on(asked.dialect).lowered
+    asked.check(schema, lowered.columns)
+    found = asked.tally(schema, lowered)
+    return sorted(zip(*(column.tolist() for column in found.sums), strict=True)), [
+        [each.tolist() for each in spread] for spread in found.spreads
+    ]
+
+
+@pytest.fixture
+def table(table_of):
+    return table_of(ROWS)
+
+
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "change_one"])
+def test_E3_every_statistic_has_the_same_integers_on_every_engine(table, people, neighbors):
+    schema = schema_of(people, 3, neighbors)
+    reference = make(ROWS, "arrow", None)
+    for question in [*QUERIES, *MORE]:
+        plan = plan_of(schema, *question)
+        assert counted(schema, plan, table) == counted(schema, plan, reference), question
+
+
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+def test_E1_E2_the_integers_are_those_of_a_second_road(table, people):
+    schema = schema_of(people)
+    for statistics, by in [((lw.count(), lw.mean("x")), ("code",)), ((lw.variance("y"), lw.count("x")), ("key",)),
+                           ((lw.sum("y"), lw.sum("x")), ())]:  # fmt: skip
+        plan = plan_of(schema, statistics, by)
+        assert engine_tally(schema, plan, table) == python_tally(schema, plan, ROWS), statistics
+
+
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+def test_E1_quantiles_have_the_weights_of_a_second_road(table, people):
+    schema = schema_of(people)
+    plan = plan_of(schema, (lw.median("y"),), ("code",))
+    asked = connect(table, "t")
+    (spread,) = asked.tally(schema, plan.on(asked.dialect).lowered).spreads
+    assert spread_of(spread) == python_spread(schema, plan)
+
+
+def spread_of(spread: Spread):
+    return dict(
+        zip(zip(spread.groups.tolist(), spread.indices.tolist(), strict=True), spread.weights.tolist(), strict=True)
+    )
+
+
+def python_spread(schema, plan):
+    mine = [row for row in ROWS if schema.person is None or row["person"] is not None]
+    rows_of = {}
+    for row in mine:
+        rows_of[row["person"]] = rows_of.get(row["person"], 0) + 1
+    found = {}
+    for row in mine:
+        i = index(plan.parts[0].measurement, row)
+        if i is None or row["code"] not in (-7, 3, 0):
+            continue
+        c, k = rows_of[row["person"]], schema.rows_per_person
+        weight = 1 if schema.person is None else 2**16 if c <= k else k * 2**16 // c
+        at = (-7, 3, 0).index(row["code"]), i
+        found[at] = found.get(at, 0) + weight
+    return found
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_E1_every_grid_has_the_same_indices(table_of, grid):
+    """Values at, between and beyond the steps: none may fail, underflow or overflow, and all round alike."""
+    schema = schema_of(False, columns=GRIDS[grid])
+    column = schema.columns["y"]
+    low, high, step = float(column.low), float(column.high), float(column.grid.step)
+    rng = random.Random(5)
+    values = [v for v in NUMBERS if v is not None] + [
+        low,
+        high,
+        (low + high) / 2,
+        math.nextafter(low, high),
+        math.nextafter(high, low),
+    ]
+    values += [rng.uniform(low / 2, high / 2) * 2 for _ in range(60)]
+    values += [low + step * (rng.randrange(min(column.grid.steps, 2**52)) + 0.5) for _ in range(60)]
+    values += [low + 10.0**-e for e in range(0, 320, 8)]
+    rows = [{"y": value} for value in values]
+    plan = plan_of(schema, (lw.median("y"), lw.variance("y")))
+    reference = counted(schema, plan, make(rows, "arrow", None))
+    assert counted(schema, plan, table_of(rows)) == reference
+
+
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+@pytest.mark.parametrize("column", ["key", "code", "day", "yes"])
+def test_K3_the_same_keys_have_the_same_people(table, column, people):
+    columns = {"key": "text", "code": "integer", "day": "date", "yes": "boolean"}
+    schema = schema_of(people, 2, columns=columns)
+    plan = plan_keys(schema, column, epsilon=1, delta="1e-6")
+
+    def counts(asked):
+        return sorted(asked.count_keys(schema, replace(plan, dialect=asked.dialect).lowered), key=repr)
+
+    assert counts(connect(table, "t")) == counts(connect(make(ROWS, "arrow", None), "t"))
+
+
+def test_E3_no_rows_at_all(table_of):
+    for people in (False, True):
+        schema = schema_of(people)
+        for question in [*QUERIES, *MORE]:
+            plan = plan_of(schema, *question)
+            assert counted(schema, plan, table_of([])) == counted(schema, plan, make([], "arrow", None))
+
+
+def test_a_whole_release_on_every_engine(table_of, tmp_path):
+    """Through the public interface, at an ε at which the noise is all but nothing."""
+    rows = [{"person": f"p{i % 50}", "x": float(i % 5), "key": "ab"[i % 2], "y": 1.0, "yes": True} for i in range(100)]
+    source = lw.Source(
+        table_of(rows), name="t", person="person", rows_per_person=2, epsilon=500, delta="1e-3",
+        ledger=tmp_path / "t.ledger", columns={**COLUMNS, "key": lw.keys(["a", "b", "c"])},
+    )  # fmt: skip
+    answer = source.release(lw.count(), lw.mean("x"), by="key", epsilon=50)
+    assert [row["count"]["value"] for row in answer.rows] == [50, 50, 0]
+    assert source.release(lw.count(), lw.mean("x"), by="key", epsilon=50).repeated
+    assert 0 <= source.release(lw.median("x"), epsilon=50).rows[0]["median_x"]["value"] <= 4
+    found = source.declare(key="text").discover("key", epsilon=50, delta="1e-4")
+    assert [row["key"] for row in found.rows] == ["a", "b"]
+    low, high = (source.bounds("x", epsilon=50).to_dict()[end] for end in ("low", "high"))
+    assert float(low) <= 1 < float(high)
+    assert source.plan(lw.count(), epsilon=1).sql == source.release(lw.count(), epsilon=1).plan.sql
