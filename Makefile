@@ -45,6 +45,7 @@ bench: $(READY)  ## measure speed, timing and the peers, into docs/reference/ben
 	$(BIN)/python bench/tree.py
 	$(BIN)/python bench/quantiles.py
 	$(BIN)/python bench/engine.py
+	$(BIN)/python bench/engines.py
 
 coverage: $(READY)  ## simulate how often error bars hold the truth, into docs/reference/benchmarks.md
 	$(BIN)/python bench/coverage.py

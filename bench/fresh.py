@@ -27,7 +27,7 @@ def key_names(size: int) -> list[str]:
     return [f"k{i:07d}" for i in range(size)]
 
 
-def source(case: str, table: str, size: int, ledger: str) -> Source:
+def source(case: str, table: Any, size: int, ledger: str) -> Source:
     """Return the source of a case; every one has a ledger of its own."""
     import lapwing as lw
 
@@ -42,10 +42,14 @@ def source(case: str, table: str, size: int, ledger: str) -> Source:
 
 def release(case: str, asked: Source, epsilon: str) -> Any:
     """Release what the case is about."""
+    return asked.release(*statistics(case), by="key", epsilon=epsilon)
+
+
+def statistics(case: str) -> tuple[Any, ...]:
+    """Return what the case asks."""
     import lapwing as lw
 
-    statistics = (lw.count(),) if case == "keys" else (lw.count(), lw.mean("cost"))
-    return asked.release(*statistics, by="key", epsilon=epsilon)
+    return (lw.count(),) if case == "keys" else (lw.count(), lw.mean("cost"))
 
 
 def peak() -> int:

@@ -29,8 +29,9 @@ class Dialect:
         typed: how a cell of the table gets its type; what is none of that type becomes NULL.
         finite: a test that is false for NaN and infinity.
         divided: the quotient of two positive integers, rounded down.
-        integer: the type of an index; ``big`` that of one of 2^31 and of counts.
-        big: see ``integer``.
+        integer: the type of an index of fewer than ``bits`` bits, whose sums do not overflow.
+        big: the type of larger ones, and of counts.
+        bits: see ``integer``.
         quote: what stands around a name.
         weights: how a row gets the number of its person's rows: by a join with a table of people, or by a window.
         limb: how many bits of an integer are summed at once, where a sum of large integers could overflow; 0 for all.
@@ -48,6 +49,7 @@ class Dialect:
     divided: str
     integer: str
     big: str
+    bits: int = 31
     finite: str = _FINITE
     quote: str = '"'
     weights: Literal["join", "window"] = "window"
@@ -98,8 +100,10 @@ POSTGRES = Dialect(
     _types("TEXT", "DOUBLE PRECISION", "DATE", "BOOLEAN"),
     typed="CAST({x} AS {type})",
     divided="{a} / {b}",
-    integer="BIGINT",
+    integer="INTEGER",
     big="BIGINT",
+    bits=21,
+    exact="NUMERIC",
     careful=True,
 )
 SPARK = Dialect(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 import re
 import sys
 import tempfile
@@ -48,6 +49,7 @@ _PERSONS = re.compile(
 _COPIED = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|VARCHAR|FLOAT|DOUBLE|BOOLEAN|DATE|TIMESTAMP|DECIMAL.*")
 """Types that people may have, and those that a copy in Parquet keeps as they are."""
 
+_SIZE = re.compile(r"[1-9]\d{0,5}(\.\d+)? ?[KMGT]i?B")
 _CHUNK = 2**16
 _SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 
@@ -191,7 +193,13 @@ def _columns(made: Any) -> list[NDArray[Any]]:
 
 
 def _connect(spill: str) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": spill})
+    config: dict[str, Any] = {**_CONFIG, "temp_directory": spill}
+    limit = os.environ.get("LAPWING_MEMORY")
+    if limit is not None:
+        if not _SIZE.fullmatch(limit):
+            raise Problem(f'cannot be read with LAPWING_MEMORY = "{limit}", which is no size such as 1GB')
+        config["memory_limit"] = limit
+    connection = duckdb.connect(":memory:", config=config)
     connection.execute(_SETTINGS)
     return connection
 

@@ -22,7 +22,7 @@ engines is in ``dialect``.  Proofs: docs/explanation/measure.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -88,7 +88,7 @@ def _read(
     bounded = ", ".join([*person, *grouped, *indices]) or "1 AS one"
     kept = "MATERIALIZED " if people and to.weights == "join" else ""
     return [
-        *_cells(schema, columns, to),
+        *_cells(schema, columns, to, _only_indexed(query, measured)),
         f"bounded AS {kept}(SELECT {bounded}",
         f"  FROM cleaned{joins}{_where(schema, query.where, to)}),",
     ]
@@ -99,12 +99,24 @@ def _indexed(measured: Sequence[Measurement]) -> Iterator[tuple[int, Measurement
     return ((j, each) for j, each in enumerate(measured) if each.form not in ("rows", "tree"))
 
 
-def _cells(schema: Schema, columns: Sequence[str], to: Dialect) -> list[str]:
-    """Return the steps from the table to ``cleaned``: the person, and cells of the declared types, NULL if missing."""
+def _only_indexed(query: Query, measured: Sequence[Measurement]) -> set[str]:
+    """Return the columns that are read for an index and nothing else; an index is missing by a test of its own."""
+    counted = {each.column for each in measured if each.form == "count"}
+    conditions = [each for each in (query.where, *(each.condition for each in measured)) if each is not None]
+    elsewhere = {*query.by, *counted, *(name for each in conditions for name in _named(each))}
+    return {each.column for _, each in _indexed(measured) if each.column is not None} - elsewhere
+
+
+def _cells(schema: Schema, columns: Sequence[str], to: Dialect, raw: Collection[str] = ()) -> list[str]:
+    """Return the steps from the table to ``cleaned``: the person, and cells of the declared types, NULL if missing.
+
+    Numbers of ``raw`` may still be NaN or infinite there: an engine that puts the steps into each other would else make
+    the test at every mention of the cell.
+    """
     person = ["person"] if schema.person is not None else []
     typed = [f"{to.quoted(schema.person)} AS person"] if schema.person is not None else []
     typed += [f"{to.cell(name, schema.columns[name].kind)} AS {_cell(name, to)}" for name in columns]
-    cleaned = [*person, *(_cleaned(name, schema, to) for name in columns)]
+    cleaned = [*person, *(_cell(name, to) if name in raw else _cleaned(name, schema, to) for name in columns)]
     return [
         f"WITH typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM source),",
         f"cleaned AS (SELECT {', '.join(cleaned) or 'one'} FROM typed),",
@@ -265,10 +277,10 @@ def _index(measurement: Measurement, to: Dialect) -> str:
     tiny = f" WHEN {cell} - {low} <= 0.25e0 THEN 0" if to.careful and grid.step > 1 else ""  # the product is smaller
     coarse = max(abs(grid.low), abs(grid.high)) > 2**45  # in float64, (v - low) could be off by half a step
     beyond = f" WHEN {steps} >= {grid.steps} THEN {grid.steps}" if coarse else ""
-    whole = to.integer if grid.steps < 2**31 else to.big
+    whole = to.integer if grid.steps < 2**to.bits else to.big
     index = (
-        f"CASE WHEN {cell} <= {low} THEN 0 WHEN {cell} >= {high} THEN {grid.steps}{tiny}{beyond} "
-        f"ELSE CAST({steps} AS {whole}) END"
+        f"CASE WHEN {to.finite.format(x=cell)} THEN CASE WHEN {cell} <= {low} THEN 0 "
+        f"WHEN {cell} >= {high} THEN {grid.steps}{tiny}{beyond} ELSE CAST({steps} AS {whole}) END END"
     )
     return index if measurement.fill is None else f"COALESCE({index}, {measurement.fill})"
 

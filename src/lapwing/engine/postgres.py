@@ -21,7 +21,12 @@ from ..schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
 from .table import Problem, Progress, T, Table, added, interruptible, whole_columns
 
-_SETTINGS = "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL standard_conforming_strings = on"
+_SETTINGS = """
+SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL standard_conforming_strings = on;
+SET LOCAL enable_mergejoin = off;
+SELECT set_config('work_mem', '64MB', true) WHERE pg_size_bytes(current_setting('work_mem')) < pg_size_bytes('64MB')
+"""
+"""Keys are few, and a merge would sort all rows by them; rows are sorted by person in little memory else."""
 _CHUNK = 2**14
 _PLACE = "a URL postgresql://user@host/database#table, with # in a password written as %23"
 

@@ -1,6 +1,6 @@
 WITH typed AS (SELECT `person` AS person, TRY_CAST(`y` AS DOUBLE) AS `c_y`, TRY_CAST(`key` AS STRING) AS `c_key` FROM source),
-cleaned AS (SELECT person, CASE WHEN `c_y` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN `c_y` END AS `c_y`, `c_key` FROM typed),
-bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN `c_y` <= -0.5e0 THEN 0 WHEN `c_y` >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR((`c_y` - -0.5e0) * 16384.0e0 + 0.5e0) AS INT) END AS i0
+cleaned AS (SELECT person, `c_y`, `c_key` FROM typed),
+bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN `c_y` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN CASE WHEN `c_y` <= -0.5e0 THEN 0 WHEN `c_y` >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR((`c_y` - -0.5e0) * 16384.0e0 + 0.5e0) AS INT) END END AS i0
   FROM cleaned LEFT JOIN keys_0 ON `c_key` = keys_0.key WHERE person IS NOT NULL),
 counted AS (SELECT k0, i0, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),
 weighed AS (SELECT k0, i0, CAST(CASE WHEN c <= 3 THEN 65536 ELSE 196608 DIV c END AS INT) AS w FROM counted),
