@@ -79,6 +79,10 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 @_weights
 @_no_intervals
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
+@click.option(
+    "--engine", metavar="NAME",
+    help="The same for another engine: duckdb, postgres, spark; not run here: bigquery, snowflake, trino, clickhouse.",
+)  # fmt: skip
 @confidence_option
 @format_option
 def plan(
@@ -90,6 +94,7 @@ def plan(
     weights: Sequence[str],
     no_intervals: bool,
     show_sql: bool,
+    engine: str | None,
     confidence: str,
     form: str,
 ) -> None:
@@ -114,15 +119,16 @@ def plan(
         rows=rows,
         intervals=not no_intervals,
     )
+    written = made.sql if engine is None else made.to_sql(engine)
     if form == "json":
-        print_json(**made.to_dict())
+        print_json(**{**made.to_dict(), "sql": written})
         return
     click.echo(str(made))
     if errors:
         click.echo(f"These error bars need ε = {text(made.epsilon)}.")
     click.echo(_left(opened))
-    if show_sql:
-        click.echo(f"\n{made.sql}")
+    if show_sql or engine is not None:
+        click.echo(f"\n{written}")
 
 
 def _left(source: Source) -> str:

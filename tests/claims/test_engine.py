@@ -307,3 +307,28 @@ def test_every_measured_cell_of_a_measurement_has_a_slot():
     for form in ("rows", "count", "total", "mean", "variance", "whole sum", "whole variance"):
         measurement = Measurement(form, None if form == "rows" else "x")
         assert len(measurement.cells((0, 0, 0, 0))) == len(measurement.names)
+
+
+def test_E3_a_limit_of_memory_changes_no_integer(tmp_path, monkeypatch):
+    path = str(tmp_path / "t.parquet")
+    duckdb.sql(f"COPY (SELECT hash(range) % 500000 AS p, range % 7 AS x FROM range(2000000)) TO '{path}'")
+    schema = make_schema("t", {"x": lw.number(0, 6, integer=True)}, "p", 3, "add_remove", None)
+    plan = plan_of(schema, (lw.count(), lw.variance("x")))
+    table, found = engine.DuckDBTable(path, "t"), []
+    for limit in (None, "40MB"):
+        if limit is not None:
+            monkeypatch.setenv("LAPWING_MEMORY", limit)
+        found.append([column.tolist() for column in table.tally(schema, plan.lowered).sums])
+    assert found[0] == found[1]
+    with table._connected(["x"]) as connection:
+        assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == ("38.1 MiB",)
+
+
+@pytest.mark.parametrize("limit", ["", "much", "0GB", "-1GB", "1GB; SELECT 1"])
+def test_a_limit_of_memory_that_is_no_size_is_refused_before_anything_is_charged(tmp_path, monkeypatch, limit):
+    monkeypatch.setenv("LAPWING_MEMORY", limit)
+    source = lw.Source(arrow([{"x": 1.0}], ["x"]), name="t", columns={"x": lw.number(0, 1)}, epsilon=1,
+                       ledger=tmp_path / "t.ledger")  # fmt: skip
+    with pytest.raises(errors.EngineError, match=r"no size such as 1GB\. Nothing was charged"):
+        source.release(lw.count(), epsilon=1)
+    assert source.ledger.spent == 0

@@ -3,6 +3,7 @@
 import gc
 import json
 import logging
+import os
 import pickle
 import subprocess
 import sys
@@ -512,18 +513,18 @@ with table._connected(["x"]) as connection:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_larger_than_the_memory_it_may_use_is_spilled(tmp_path, monkeypatch):
+def test_a_table_larger_than_the_memory_it_may_use_is_spilled(tmp_path):
     """In a process of its own: its answer is as large as it should be under a small limit."""
     code = """
 import duckdb, sys
 import lapwing as lw
-from lapwing.engine import duckdb as engine
-engine._CONFIG["memory_limit"] = "100MB"
 path = sys.argv[1]
 duckdb.sql(f"COPY (SELECT range AS p, range % 7 AS x FROM range(12000000)) TO '{path}/big.parquet'")
 source = lw.Source(f"{path}/big.parquet", name="big", person="p", rows_per_person=1, epsilon=1,
                    columns={"x": lw.number(0, 6, integer=True)}, ledger=f"{path}/big.ledger")
 print(source.release(lw.count(), lw.mean("x"), epsilon=1).rows)
 """
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    limited = {**os.environ, "LAPWING_MEMORY": "100MB"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=limited)
     assert "'value': 1200" in done.stdout or "'value': 1199" in done.stdout

@@ -30,6 +30,15 @@ def test_plan_shows_the_error_and_reads_nothing(visits, tmp_path):
     assert not (tmp_path / "visits.ledger").exists()
 
 
+def test_plan_shows_the_sql_of_another_engine(visits):
+    asked = ["plan", visits, ASKED, "--epsilon", "1", "--engine"]
+    assert "-- not run here: written for bigquery" in run(*asked, "bigquery").stdout
+    assert "OVER (PARTITION BY person)" in run(*asked, "spark").stdout
+    assert "OVER" in json.loads(run(*asked, "postgres", "--format", "json").stdout)["sql"]
+    wrong = run(*asked, "oracle", status=2)
+    assert "duckdb, postgres, spark, bigquery, snowflake, trino, clickhouse" in wrong.stderr
+
+
 def test_plan_finds_the_epsilon_for_an_error(visits):
     text = run("plan", visits, "SELECT COUNT(*) FROM visits", "--error", "9").stdout
     assert "need ε = 1.05" in text
