@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     where = opened.schema, opened.ledger, entry
     keys = recall_keys(*where)
     if keys is not None:
-        keys = keys.at(confidence)
+        keys = replace(keys.at(confidence), plan=keys.plan.on(opened.dialect))
         if form == "json":
             print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
         else:
@@ -50,7 +51,7 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     made = recall(*where) if bounds is None else bounds.release
     if made is None:
         raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
-    made = made.at(confidence)
+    made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
     if form == "json":
         print_json(plan=made.plan.to_dict(), release=(bounds or made).to_dict())
     else:

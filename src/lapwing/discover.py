@@ -75,6 +75,10 @@ class KeyPlan:
         """The SQL that the engine will run."""
         return lower_keys(self.schema, self.name, self.where, self.keys_per_person, self.dialect)
 
+    def on(self, dialect: Dialect) -> KeyPlan:
+        """Return the same plan for another engine."""
+        return replace(self, dialect=dialect)
+
     @property
     def text(self) -> str:
         """What is asked, as the ledger shows it."""
@@ -206,7 +210,7 @@ def discover(
     entropy: Entropy = SYSTEM,
 ) -> Discovery:
     """Charge, count, add noise, record what reaches the threshold, and return it; a repeated question is free."""
-    plan = replace(plan, dialect=table.dialect)
+    plan = plan.on(table.dialect)
     asked = plan.question()
     entry = ledger.find(asked, plan.epsilon, plan.delta)
     if entry is None or not entry.answered:

@@ -22,6 +22,7 @@ from .answer import Release
 from .bounds import Bounds, clipped, find_bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discover, plan_keys
 from .engine.connect import connect, is_url
+from .engine.dialect import Dialect
 from .engine.table import Progress
 from .entropy import SYSTEM, Entropy
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError, NoLedger, RequestError, suggestion
@@ -121,6 +122,11 @@ class Source:
         """The name by which SQL and the ledger know the source."""
         return self.schema.name
 
+    @property
+    def dialect(self) -> Dialect:
+        """The SQL of the engine that holds the table."""
+        return self._table.dialect
+
     @cached_property
     def ledger(self) -> Ledger:
         """The ledger, made with the totals of ε and δ when it is new."""
@@ -203,7 +209,7 @@ class Source:
             intervals=intervals,
         )
         made = replace(made, clipped=clipped(made, self._ledger_if_any() if made.bounded else None))
-        return made.on(self._table.dialect)
+        return made.on(self.dialect)
 
     def _ledger_if_any(self) -> Ledger | None:
         try:
@@ -289,9 +295,10 @@ class Source:
         keys_per_person: int | None = None,
     ) -> KeyPlan:
         """Tell how many people a key needs to be found by ``discover``, without reading any data; it costs nothing."""
-        return plan_keys(
+        made = plan_keys(
             self.schema, column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person
         )
+        return made.on(self.dialect)
 
     def bounds(
         self,

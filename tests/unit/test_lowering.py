@@ -4,7 +4,6 @@ To write them anew after a change that is meant: LAPWING_WRITE_SQL=1 make test
 """
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def written(engine, name):
     if name in KEYS:
         person, column = KEYS[name]
         plan = plan_keys(schema_of(person, 3, "add_remove"), column, epsilon=1, delta="1e-6")
-        return replace(plan, dialect=dialect(engine)).lowered.sql + "\n"
+        return plan.on(dialect(engine)).lowered.sql + "\n"
     person, *question = QUESTIONS[name]
     return plan_of(schema_of(person, 3, "add_remove"), *question).to_sql(engine) + "\n"
 
