@@ -130,7 +130,7 @@ def _where(schema: Schema, where: Condition | None, to: Dialect) -> str:
 
 
 def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect) -> list[str]:
-    """Return the steps from those to the sums of every group: first for each value of the keys (and each weight).
+    """Return the steps from those to the sums of every group: first for each value of the keys, and each weight.
 
     Keys are looked up on every row where rows are kept, which makes them small, else when they are grouped.  For
     quantiles, a group has one sum for each grid index.
@@ -138,10 +138,13 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], 
     people = schema.person is not None
     spread = ["i0"] if [each.form for each in measured] == ["quantiles"] else []
     sums = [_Sum("n", ("COUNT(*)",))] if spread else _sums(measured, to)
-    by = [*(f"k{i}" for i in range(len(keys))), *(["w"] if people else []), *spread]
+    window = people and to.weights == "window"
+    by = [*(f"k{i}" for i in range(len(keys))), *(["c" if window else "w"] if people else []), *spread]
     summed = ", ".join([*by, *(f"{expression} AS {name}" for each in sums for expression, name in each.limbs)])
-    lines, rows = _weigh(schema, measured, keys, to) if people else ([], "bounded")
-    lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{_group_by(by)})")
+    lines, rows = _counted(schema, measured, keys, to) if people else ([], "bounded")
+    lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{_group_by(by)}){',' if window else ''}")
+    if window:
+        lines.append(f"weighed AS (SELECT tally.*, {_weight(schema, 'c', to)} FROM tally)")
     joins, known, cell = "", [f"{each} IS NOT NULL" for each in spread], []
     for i, key in enumerate(keys):
         if people or key.table is None:
@@ -158,26 +161,27 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], 
     if spread:
         total = f"i0, CAST({total} AS {to.big}) AS weight"
     grouped = _group_by([*([number] if keys else []), *spread])
-    lines.append(f"SELECT {number} AS cell, {total}\n  FROM tally{joins}{where}{grouped}")
+    lines.append(f"SELECT {number} AS cell, {total}\n  FROM {'weighed' if window else 'tally'}{joins}{where}{grouped}")
     return lines
 
 
-def _weigh(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect) -> tuple[list[str], str]:
-    """Return the steps that give the rows of each person their weight w (claim E2), and where rows with it are."""
-    k, whole = schema.rows_per_person, schema.weight
-
-    def weight(rows: str) -> str:
-        shared = to.divided.format(a=k * whole, b=rows)
-        return f"CAST(CASE WHEN {rows} <= {k} THEN {whole} ELSE {shared} END AS {to.integer}) AS w"
-
+def _counted(
+    schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect
+) -> tuple[list[str], str]:
+    """Return the steps that give rows their person's number of rows c, or weight w, and where such rows are."""
     if to.weights == "join":
-        people = [f"people AS (SELECT person, {weight('COUNT(*)')}", "  FROM bounded GROUP BY person),"]
+        people = [f"people AS (SELECT person, {_weight(schema, 'COUNT(*)', to)}", "  FROM bounded GROUP BY person),"]
         return people, "bounded JOIN people USING (person)"
-    kept = ", ".join([*(f"k{i}" for i in range(len(keys))), *(f"i{j}" for j, _ in _indexed(measured)), ""])
-    return [
-        f"counted AS (SELECT {kept}COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),",
-        f"weighed AS (SELECT {kept}{weight('c')} FROM counted),",
-    ], "weighed"
+    kept = [*(f"k{i}" for i in range(len(keys))), *(f"i{j}" for j, _ in _indexed(measured))]
+    counted = ", ".join([*kept, "COUNT(*) OVER (PARTITION BY person) AS c"])
+    return [f"counted AS (SELECT {counted} FROM bounded),"], "counted"
+
+
+def _weight(schema: Schema, rows: str, to: Dialect) -> str:
+    """Return the weight w of each of so many rows of one person (claim E2)."""
+    k, whole = schema.rows_per_person, schema.weight
+    shared = to.divided.format(a=k * whole, b=rows)
+    return f"CAST(CASE WHEN {rows} <= {k} THEN {whole} ELSE {shared} END AS {to.integer}) AS w"
 
 
 def _group_by(expressions: Sequence[str]) -> str:

@@ -4,8 +4,8 @@ cleaned AS (SELECT person, "c_key", CASE WHEN "c_code" BETWEEN -1.79769313486231
 bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, keys_1.number AS k1
   FROM cleaned LEFT JOIN keys_0 ON "c_key" = keys_0.key LEFT JOIN keys_1 ON "c_code" = keys_1.key WHERE person IS NOT NULL),
 counted AS (SELECT k0, k1, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),
-weighed AS (SELECT k0, k1, CAST(CASE WHEN c <= 3 THEN 65536 ELSE (196608 - MOD(196608, c)) / c END AS NUMBER(38, 0)) AS w FROM counted),
-tally AS (SELECT k0, k1, w, COUNT(*) AS n
-  FROM weighed GROUP BY k0, k1, w)
+tally AS (SELECT k0, k1, c, COUNT(*) AS n
+  FROM counted GROUP BY k0, k1, c),
+weighed AS (SELECT tally.*, CAST(CASE WHEN c <= 3 THEN 65536 ELSE (196608 - MOD(196608, c)) / c END AS NUMBER(38, 0)) AS w FROM tally)
 SELECT (k0) * 2 + k1 AS cell, COALESCE(SUM(w * n), 0)
-  FROM tally WHERE k0 IS NOT NULL AND k1 IS NOT NULL GROUP BY (k0) * 2 + k1
+  FROM weighed WHERE k0 IS NOT NULL AND k1 IS NOT NULL GROUP BY (k0) * 2 + k1

@@ -4,8 +4,8 @@ cleaned AS (SELECT person, "c_y", "c_key" FROM typed),
 bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN "c_y" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN CASE WHEN "c_y" <= -0.5e0 THEN 0 WHEN "c_y" >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR(("c_y" - -0.5e0) * 16384.0e0 + 0.5e0) AS NUMBER(38, 0)) END END AS i0
   FROM cleaned LEFT JOIN keys_0 ON "c_key" = keys_0.key WHERE person IS NOT NULL),
 counted AS (SELECT k0, i0, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),
-weighed AS (SELECT k0, i0, CAST(CASE WHEN c <= 3 THEN 65536 ELSE (196608 - MOD(196608, c)) / c END AS NUMBER(38, 0)) AS w FROM counted),
-tally AS (SELECT k0, w, COUNT(*) AS n, COUNT(i0) AS m0, SUM(i0) AS s0, SUM(CAST(i0 AS NUMBER(38, 0)) * i0) AS q0
-  FROM weighed GROUP BY k0, w)
+tally AS (SELECT k0, c, COUNT(*) AS n, COUNT(i0) AS m0, SUM(i0) AS s0, SUM(CAST(i0 AS NUMBER(38, 0)) * i0) AS q0
+  FROM counted GROUP BY k0, c),
+weighed AS (SELECT tally.*, CAST(CASE WHEN c <= 3 THEN 65536 ELSE (196608 - MOD(196608, c)) / c END AS NUMBER(38, 0)) AS w FROM tally)
 SELECT k0 AS cell, COALESCE(SUM(w * n), 0), COALESCE(SUM(w * m0), 0), COALESCE(SUM(w * s0), 0), COALESCE(SUM(w * q0), 0)
-  FROM tally WHERE k0 IS NOT NULL GROUP BY k0
+  FROM weighed WHERE k0 IS NOT NULL GROUP BY k0

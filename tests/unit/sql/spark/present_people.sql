@@ -3,8 +3,8 @@ cleaned AS (SELECT person, CASE WHEN `c_x` BETWEEN -1.7976931348623157e308 AND 1
 bounded AS (SELECT person, CASE WHEN `c_day` IS NOT NULL THEN 0 END AS i0
   FROM cleaned WHERE (NOT ((`c_x` = 7.0e0) AND (`c_yes` = TRUE))) AND person IS NOT NULL),
 counted AS (SELECT i0, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),
-weighed AS (SELECT i0, CAST(CASE WHEN c <= 3 THEN 65536 ELSE 196608 DIV c END AS INT) AS w FROM counted),
-tally AS (SELECT w, COUNT(*) AS n, COUNT(i0) AS m0
-  FROM weighed GROUP BY w)
+tally AS (SELECT c, COUNT(*) AS n, COUNT(i0) AS m0
+  FROM counted GROUP BY c),
+weighed AS (SELECT tally.*, CAST(CASE WHEN c <= 3 THEN 65536 ELSE 196608 DIV c END AS INT) AS w FROM tally)
 SELECT 0 AS cell, COALESCE(SUM(w * n), 0), COALESCE(SUM(w * m0), 0)
-  FROM tally
+  FROM weighed

@@ -4,8 +4,8 @@ cleaned AS (SELECT person, "c_y", "c_key", "c_yes" FROM typed),
 bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN "c_y" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN CASE WHEN "c_y" <= -0.5e0 THEN 0 WHEN "c_y" >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR(("c_y" - -0.5e0) * 16384.0e0 + 0.5e0) AS BIGINT) END END AS i0
   FROM cleaned LEFT JOIN keys_0 ON "c_key" = keys_0.key WHERE ("c_yes" = TRUE) AND person IS NOT NULL),
 counted AS (SELECT k0, i0, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),
-weighed AS (SELECT k0, i0, CAST(CASE WHEN c <= 3 THEN 65536 ELSE 196608 / c END AS BIGINT) AS w FROM counted),
-tally AS (SELECT k0, w, i0, COUNT(*) AS n
-  FROM weighed GROUP BY k0, w, i0)
+tally AS (SELECT k0, c, i0, COUNT(*) AS n
+  FROM counted GROUP BY k0, c, i0),
+weighed AS (SELECT tally.*, CAST(CASE WHEN c <= 3 THEN 65536 ELSE 196608 / c END AS BIGINT) AS w FROM tally)
 SELECT k0 AS cell, i0, CAST(COALESCE(SUM(w * n), 0) AS BIGINT) AS weight
-  FROM tally WHERE i0 IS NOT NULL AND k0 IS NOT NULL GROUP BY k0, i0
+  FROM weighed WHERE i0 IS NOT NULL AND k0 IS NOT NULL GROUP BY k0, i0
