@@ -74,8 +74,9 @@ def engine_tally(schema: Schema, plan, table) -> dict[int, list[tuple[int, ...]]
     tally = Tally(plan, asked.tally(schema, plan.on(asked.dialect).lowered))
     found: dict[int, list[tuple[int, ...]]] = {}
     for number, part in enumerate(plan.parts):
-        for group, cells in tally.cells(part, number):
-            found.setdefault(group, [()] * len(plan.parts))[number] = cells
+        groups, columns = tally.cells(part, number)
+        for group, *cells in zip(groups.tolist(), *(column.tolist() for column in columns), strict=True):
+            found.setdefault(group, [()] * len(plan.parts))[number] = tuple(cells)
     return found
 
 

@@ -8,26 +8,34 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
+import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from . import exact, report
-from .errors import InvalidParameter, MissingLibrary
-from .estimate import Estimate, Noisy, estimates
+from .cells import Column, unpacked
+from .engine.table import Progress
+from .errors import InvalidParameter, MissingLibrary, OutputError
+from .estimate import Estimate, Estimator, Noisy
 from .exact import Number
+from .files import in_place_of, write_parquet
 from .mechanism import NINETY_FIVE
 from .plan import Plan, bar_confidence, level_of
 from .schema import Key, bin_labels, written
 
 _TEXT_ROWS = 40
+_PIECE_ROWS = 250_000
+"""How many groups are estimated and written at a time."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +58,7 @@ class Release:
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
         """Return the same answer with error bars of another confidence, or that hold for all cells at once."""
-        return replace(
-            self,
+        return self._seen(
             confidence=self.confidence if confidence is None else bar_confidence(confidence),
             simultaneous=self.simultaneous if simultaneous is None else bool(simultaneous),
         )
@@ -61,7 +68,14 @@ class Release:
 
         Single cells are nearer to the truth, but totals over many cells become too large: sum the unbiased view.
         """
-        return replace(self, view="nonnegative")
+        return self._seen(view="nonnegative")
+
+    def _seen(self, **changes: Any) -> Release:
+        """Return another view of the same noisy integers, which are read from the record once."""
+        other = replace(self, **changes)
+        if "cells" in vars(self):
+            vars(other)["cells"] = self.cells
+        return other
 
     @property
     def private(self) -> bool:
@@ -69,10 +83,24 @@ class Release:
         return bool(self.answer.get("private", True))
 
     @cached_property
+    def cells(self) -> Noisy:
+        """The noisy integers: for each measurement, for each of its cells, an array with one for each group."""
+        return [
+            [unpacked(cell, self.plan.length(part)) for _, cell in zip(part.measurement.names, cells, strict=True)]
+            for part, cells in zip(self.plan.parts, self.answer["cells"], strict=True)
+        ]
+
+    @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """The values and the ends of the error bars, as arrays with one number for each group."""
-        noisy: Noisy = self.answer["cells"]
-        found = estimates(self.plan, noisy, self.answer.get("rows"), self.confidence, self.simultaneous)
+        return self._estimates(slice(0, self.plan.groups))
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        return Estimator(self.plan, self.cells, self.answer.get("rows"), self.confidence, self.simultaneous)
+
+    def _estimates(self, groups: slice) -> dict[str, Estimate]:
+        found = self._estimator.of(groups)
         names = [str(statistic.name) for statistic in self.plan.query.statistics]
         if self.view == "nonnegative":
             found = [
@@ -106,12 +134,24 @@ class Release:
     @cached_property
     def labels(self) -> list[tuple[Key, ...]]:
         """The keys of every group, in their public order."""
+        return list(product(*self._labels))
+
+    @cached_property
+    def _labels(self) -> list[tuple[Key, ...]]:
+        """The keys of each column."""
         bins, columns = dict(self.plan.query.edges), self.plan.schema.columns
-        each = [
+        return [
             bin_labels(bins[name], columns[name]) if name in bins else columns[name].labels or ()
             for name in self.plan.query.by
         ]
-        return list(product(*each))
+
+    def _places(self, groups: slice) -> list[NDArray[np.int64]]:
+        """Return, for each column of keys, which of them each group has; the last column changes fastest."""
+        found, left = [], np.arange(groups.start, groups.stop)
+        for labels in reversed(self._labels):
+            left, place = np.divmod(left, len(labels))
+            found.append(place)
+        return found[::-1]
 
     @property
     def columns(self) -> list[dict[str, Any]]:
@@ -159,11 +199,24 @@ class Release:
 
     def flat(self) -> dict[str, list[Any]]:
         """Return plain columns: the keys, then value, low and high of each statistic (n, n_low, n_high)."""
-        table: dict[str, list[Any]] = {key: [labels[i] for labels in self.labels] for i, key in enumerate(self.keys)}
-        for name, each in self.estimates.items():
-            for ending, end in zip(("", "_low", "_high"), each, strict=True):
-                table[f"{name}{ending}"] = end.tolist()
-        return table
+        return self._flat(slice(0, self.plan.groups), self.estimates)
+
+    def pieces(self) -> Iterator[dict[str, list[Any]]]:
+        """Yield the columns of ``flat`` for some groups after the other, so that few are in memory at a time."""
+        for groups in self._slices:
+            yield self._flat(groups, self._estimates(groups))
+
+    def _flat(self, groups: slice, found: Mapping[str, Estimate]) -> dict[str, list[Any]]:
+        each = zip(self.keys, self._labels, self._places(groups), strict=True)
+        keys: dict[str, list[Any]] = {key: [labels[i] for i in places.tolist()] for key, labels, places in each}
+        return keys | {name: end.tolist() for name, end in _ends(found)}
+
+    @property
+    def _slices(self) -> list[slice]:
+        """The groups, some at a time."""
+        groups, together = self.plan.groups, self._estimator.together
+        step = max(_PIECE_ROWS // together, 1) * together
+        return [slice(start, min(start + step, groups)) for start in range(0, groups, step)]
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame with the columns of ``flat``."""
@@ -177,21 +230,45 @@ class Release:
         """Return an Arrow table with the columns of ``flat``."""
         return library("pyarrow").table(self.flat())
 
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """Return the columns of ``flat`` as CSV, and write them to ``path`` if one is given."""
-        text = csv_text(self.flat())
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+    @overload
+    def to_csv(self, path: None = None, progress: Progress | None = None) -> str: ...
+    @overload
+    def to_csv(self, path: str | Path, progress: Progress | None = None) -> None: ...
+    def to_csv(self, path: str | Path | None = None, progress: Progress | None = None) -> str | None:
+        """Return the columns of ``flat`` as CSV; or write them to ``path``, and tell ``progress`` the share done."""
+        if path is None:
+            return csv_text(self.flat())
+        with self._writing(path), in_place_of(path) as made, made.open("w", encoding="utf-8", newline="") as file:
+            number = len(self._slices)
+            for i, piece in enumerate(self.pieces()):
+                file.write(csv_text(piece, header=i == 0))
+                if progress is not None:
+                    progress((i + 1) / number)
+        return None
 
-    def to_parquet(self, path: str | Path) -> None:
-        """Write the columns of ``flat`` to a Parquet file."""
-        import duckdb
+    def to_parquet(self, path: str | Path, progress: Progress | None = None) -> None:
+        """Write the columns of ``flat`` to a Parquet file, some groups at a time.
 
-        arrays = {name: np.array([written(cell) for cell in column]) for name, column in self.flat().items()}
-        with duckdb.connect(":memory:") as connection:
-            connection.register("released", arrays)
-            connection.sql("SELECT * FROM released").write_parquet(str(path))
+        Args:
+            path: a file; or a folder, which is there or ends in a slash, for files part-00000.parquet and so on.
+            progress: a function that is told the share that is done, 0 to 1.
+        """
+        with self._writing(path):
+            write_parquet(path, self._arrays(), len(self._slices), progress)
+
+    def _arrays(self) -> Iterator[dict[str, Column]]:
+        """Yield the columns of ``flat`` as arrays."""
+        each = list(zip(self.keys, map(_key_array, self._labels), strict=True))
+        for groups in self._slices:
+            keys = {key: labels[places] for (key, labels), places in zip(each, self._places(groups), strict=True)}
+            yield keys | dict(_ends(self._estimates(groups)))
+
+    @contextmanager
+    def _writing(self, path: str | Path) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, duckdb.Error):
+            raise OutputError(path, self.entry) from None
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one HTML page that needs nothing else, and write it to ``path`` if one is given."""
@@ -250,12 +327,21 @@ class Release:
         return f"{self._html(_TEXT_ROWS)}<p>{self._note()}</p>"
 
     def _html(self, most: int | None) -> str:
-        numbers = [[end.tolist() for end in each] for each in self.estimates.values()]
+        labels, found = self._first(most)
+        numbers = [[end.tolist() for end in each] for each in found.values()]
         rows = [
-            ([str(written(label)) for label in labels], [(v[i], a[i], b[i]) for v, a, b in numbers])
-            for i, labels in enumerate(self.labels[:most])
+            ([str(written(label)) for label in own], [(v[i], a[i], b[i]) for v, a, b in numbers])
+            for i, own in enumerate(labels)
         ]
-        return report.html_table(self.keys, list(self.estimates), rows)
+        return report.html_table(self.keys, list(found), rows)
+
+    def _first(self, most: int | None) -> tuple[Sequence[tuple[Key, ...]], Mapping[str, Estimate]]:
+        """Return the keys and the estimates of the first groups, or of all."""
+        if most is None:
+            return self.labels, self.estimates
+        together = self._estimator.together
+        groups = slice(0, min(-(-most // together) * together, self.plan.groups))
+        return list(islice(product(*self._labels), most)), self._estimates(groups)
 
     def _facts(self) -> list[tuple[str, str]]:
         schema = self.plan.schema
@@ -299,13 +385,14 @@ class Release:
         schema, epsilon = self.plan.schema, exact.text(self.plan.epsilon) if self.entry is not None else "0"
         heads = list(self.keys)
         numbers = []
-        for name, each in self.estimates.items():
+        labels, found = self._first(_TEXT_ROWS)
+        for name, each in found.items():
             heads += [name, "error bar"]
             numbers.append([end.tolist() for end in each])
         rows = []
-        bare = [name in self._without_bars for name in self.estimates]
-        for i, labels in enumerate(self.labels[:_TEXT_ROWS]):
-            row = [str(written(label)) for label in labels]
+        bare = [name in self._without_bars for name in found]
+        for i, own in enumerate(labels):
+            row = [str(written(label)) for label in own]
             for (value, low, high), plain in zip(numbers, bare, strict=True):
                 width = None if plain else high[i] - low[i]
                 told = "none" if plain else bar_text(value[i], low[i], high[i])
@@ -313,8 +400,8 @@ class Release:
             rows.append(row)
         lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table(heads, rows, range(len(self.keys))))
-        if len(self.labels) > _TEXT_ROWS:
-            lines.append(f"  … {len(self.labels) - _TEXT_ROWS:,} more groups: see .rows, .to_pandas() or --format csv")
+        if self.plan.groups > _TEXT_ROWS:
+            lines.append(f"  … {self.plan.groups - _TEXT_ROWS:,} more groups: see .rows, .to_pandas() or --format csv")
         lines.append(self._note())
         return "\n".join([*lines, self.charged])
 
@@ -329,7 +416,7 @@ class Release:
         return f"Charged ε = {exact.text(self.plan.epsilon)} as entry {self.entry}.  {left}"
 
     def __repr__(self) -> str:
-        return f"Release({self.plan.schema.name!r}, entry={self.entry}, {len(self.labels):,} groups)"
+        return f"Release({self.plan.schema.name!r}, entry={self.entry}, {self.plan.groups:,} groups)"
 
 
 def bar_text(value: float, low: float, high: float) -> str:
@@ -341,11 +428,26 @@ def bar_text(value: float, low: float, high: float) -> str:
     return f"{report.shown(low, width)} to {report.shown(high, width)}"
 
 
-def csv_text(table: Mapping[str, list[Any]]) -> str:
+def _ends(found: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
+    """Return the columns of estimates under their names."""
+    endings = "", "_low", "_high"
+    return [(f"{name}{ending}", end) for name, each in found.items() for ending, end in zip(endings, each, strict=True)]
+
+
+def _key_array(labels: Sequence[Key]) -> Column:
+    """Return the keys of a column as Parquet holds them; where some are texts, all are."""
+    told = [written(label) for label in labels]
+    if any(isinstance(each, str) for each in told):
+        return np.array([str(each) for each in told], dtype=object)
+    return np.array(told)
+
+
+def csv_text(table: Mapping[str, list[Any]], *, header: bool = True) -> str:
     """Return plain columns as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
+    if header:
+        writer.writerow(table)
     cells = (
         [str(cell).lower() if isinstance(cell, bool) else written(cell) for cell in each] for each in table.values()
     )

@@ -149,10 +149,11 @@ def _left(source: Source) -> str:
 @click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
 @click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to a new file, in the format of its ending (.csv, .json, .parquet, .html) if none is given.",
+    "--output", metavar="PATH",
+    help="Write to a new file, in the format of its ending (.csv, .json, .parquet, .html) if none is given; "
+    "or Parquet files to a folder, which is there or ends in a slash.",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Write over a file that exists.")
+@click.option("--force", is_flag=True, help="Write over a file, or over parts in a folder, that exists.")
 @confidence_option
 @format_options("table", "json", "csv", "parquet", "html")
 def release(
@@ -164,7 +165,7 @@ def release(
     analyst: str | None,
     simultaneous: bool,
     nonnegative: bool,
-    output: Path | None,
+    output: str | None,
     force: bool,
     confidence: str,
     form: str,
@@ -176,19 +177,27 @@ def release(
     \b
     lapwing release visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
     """
+    from .files import is_folder
     from .source import Source
 
     opened, split = Source.open(source), _pairs(weights)
+    chosen = click.get_current_context().get_parameter_source("form") != click.core.ParameterSource.DEFAULT
     if output is None:
         if form == "parquet":
-            raise click.UsageError("with --format parquet give --output FILE")
+            raise click.UsageError("with --format parquet give --output PATH")
+    elif is_folder(output):
+        if chosen and form != "parquet":
+            raise click.UsageError(f"{output} is a folder, which holds Parquet files only: give a file")
+        form = "parquet"
+        _check_folder(Path(output), force, opened.holds(Path(output) / "part-00000.parquet"))
     else:
-        _check_writable(output, force, output.resolve() == Path(source).resolve() or opened.holds(output))
-        if click.get_current_context().get_parameter_source("form") == click.core.ParameterSource.DEFAULT:
+        file = Path(output)
+        _check_writable(file, force, file.resolve() == Path(source).resolve() or opened.holds(file))
+        if not chosen:
             endings = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html", ".txt": "table"}
-            if output.suffix not in endings:
+            if file.suffix not in endings:
                 raise click.UsageError(f"{output} ends in none of {', '.join(endings)}: rename it, or give --format")
-            form = endings[output.suffix]
+            form = endings[file.suffix]
     with _asking() as progress:
         made = opened.release(
             sql,
@@ -220,39 +229,80 @@ def _check_writable(output: Path, force: bool, precious: bool) -> None:
         raise click.UsageError(f"{output} is or would become the source, its table or its ledger: give another file")
     if output.exists() and not force:
         raise click.UsageError(f"{output} exists: give another file, or --force to write over it")
-    if not output.parent.is_dir() or not os.access(output if output.exists() else output.parent, os.W_OK):
+    folder, device = output.resolve().parent, output.exists() and not output.is_file()
+    needed = [*([] if device else [folder]), *([output] if output.exists() else [])]
+    if not folder.is_dir() or not all(os.access(each, os.W_OK) for each in needed):
         raise click.UsageError(f"{output} cannot be written")
 
 
-def _write(made: Release, form: str, output: Path | None) -> None:
+def _check_folder(output: Path, force: bool, precious: bool) -> None:
+    """Refuse, before anything is charged, a folder that cannot or should not be written to; none is made."""
+    from .files import parts_in
+
+    if precious:
+        raise click.UsageError(f"files in {output} would become a part of the table: give another folder")
+    if output.exists() and not output.is_dir():
+        raise click.UsageError(f"{output} is a file: give another folder")
+    if parts_in(output) and not force:
+        raise click.UsageError(f"{output} holds parts already: give another folder, or --force to write over them")
+    place = output if output.exists() else output.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise click.UsageError(f"{output} cannot be written")
+
+
+def _write(made: Release, form: str, output: str | None) -> None:
     try:
-        _put(made, form, output)
+        if output is None:
+            _show(made, form)
+            return
+        with _progress("writing") as progress:
+            _put(made, form, output, progress)
+        click.echo(f"Wrote {output}.  {made.charged}", err=True)
     except OSError:
         raise OutputError(output or "standard output", made.entry) from None
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted.  {made.charged}  The same question gets the same answer at no charge.", err=True)
+        raise
 
 
-def _put(made: Release, form: str, output: Path | None) -> None:
-    if form == "parquet":
-        made.to_parquet(str(output))
+def _show(made: Release, form: str) -> None:
+    """Print a release, a long one piece by piece."""
+    from .answer import csv_text
+
+    if form == "csv":
+        for number, piece in enumerate(made.pieces()):
+            click.echo(csv_text(piece, header=number == 0), nl=False)
     else:
-        if form == "json":
-            written = json.dumps(made.to_dict(), ensure_ascii=False) + "\n"
-        else:
-            written = made.to_csv() if form == "csv" else made.to_html() if form == "html" else f"{made}\n"
-        if output is None:
-            click.echo(written, nl=False)
-            if form in ("csv", "html"):
-                click.echo(made.charged, err=True)
-            return
-        output.write_text(written, encoding="utf-8")
-    click.echo(f"Wrote {output}.  {made.charged}", err=True)
+        click.echo(_text(made, form), nl=False)
+    if form in ("csv", "html"):
+        click.echo(made.charged, err=True)
+
+
+def _put(made: Release, form: str, output: str, progress: Any) -> None:
+    """Write a release to a file, or to files in a folder."""
+    from .files import in_place_of
+
+    if form == "parquet":
+        made.to_parquet(output, progress)
+    elif form == "csv":
+        made.to_csv(output, progress)
+    else:
+        written = _text(made, form)
+        with in_place_of(output) as file:
+            file.write_text(written, encoding="utf-8")
+
+
+def _text(made: Release, form: str) -> str:
+    if form == "json":
+        return json.dumps(made.to_dict(), ensure_ascii=False) + "\n"
+    return made.to_html() if form == "html" else f"{made}\n"
 
 
 @contextmanager
 def _asking() -> Iterator[Any]:
     """Yield what shows the progress of a question; say what an interrupt means for its charge."""
     try:
-        with _progress() as progress:
+        with _progress("reading") as progress:
             yield progress
     except KeyboardInterrupt:
         click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
@@ -260,7 +310,7 @@ def _asking() -> Iterator[Any]:
 
 
 @contextmanager
-def _progress() -> Iterator[Any]:
+def _progress(what: str) -> Iterator[Any]:
     """Yield a function that draws a bar on a terminal once the work takes longer than a second."""
     if not sys.stderr.isatty():
         yield None
@@ -270,10 +320,8 @@ def _progress() -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    bar = Progress(
-        TextColumn("reading"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True
-    )
-    task, start = bar.add_task("reading", total=1.0), monotonic()
+    bar = Progress(TextColumn(what), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    task, start = bar.add_task(what, total=1.0), monotonic()
 
     def tell(share: float) -> None:
         if monotonic() - start > 1:

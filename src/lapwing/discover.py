@@ -236,7 +236,7 @@ def _discovery(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None)
 
 def recall_keys(schema: Schema, ledger: Ledger, number: int) -> Discovery | None:
     """Return what an entry of the ledger found, from its record; None if it is no answered question for keys."""
-    entry = next((each for each in ledger.entries(answers=True) if each.number == number), None)
+    entry = ledger.entry(number)
     asked = None if entry is None else entry.question
     if entry is None or not entry.answered or not isinstance(asked, dict) or "keys_per_person" not in asked:
         return None

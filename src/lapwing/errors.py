@@ -249,7 +249,8 @@ class OutputError(LapwingError):
 
     def __str__(self) -> str:
         path, entry = self.args
-        return f'"{path}" could not be written. The answer is recorded as entry {entry}: ask again, at no charge.'
+        kept = "Nothing was charged" if entry is None else f"The answer is recorded as entry {entry}"
+        return f'"{path}" could not be written. {kept}: ask again, at no charge.'
 
 
 class EngineError(LapwingError):

@@ -9,25 +9,29 @@ many rows weighted down.  Bars of variances and deviations are approximate (A11)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .accuracy import ratio_interval, spread_interval, tail_quantile
+from .cells import Column, column, largest
 from .laplace import DiscreteLaplace
 from .measure import Measurement
 from .plan import Part, Plan, is_counted, linear_margin, root, whole_margin
 from .query import Statistic
-from .tree import margins, share_interval
+from .tree import Floats, Tree, margins, share_interval
 
-Noisy = Sequence[Sequence[Sequence[int]]]
-"""For each measurement, for each of its cells, one noisy integer for each group."""
-
+Noisy = Sequence[Sequence[Column]]
+"""For each measurement, for each of its cells, a column with one noisy integer for each group."""
 
 _MOST = 2**62
 """Whole numbers are shown as such up to here, beyond as floats."""
+
+_AT_ONCE = 2**16
 
 
 class Estimate(NamedTuple):
@@ -38,28 +42,80 @@ class Estimate(NamedTuple):
     high: NDArray[Any]
 
 
-def estimates(plan: Plan, noisy: Noisy, n: int | None, confidence: Fraction, simultaneous: bool) -> list[Estimate]:
+def estimates(
+    plan: Plan,
+    noisy: Sequence[Sequence[Sequence[int] | Column]],
+    n: int | None,
+    confidence: Fraction,
+    simultaneous: bool,
+) -> list[Estimate]:
     """Return the estimates of all statistics of a plan; ``n`` is the number of rows where it is public (claim P5)."""
-    sure, cells = plan.each_confidence(confidence, simultaneous)
-    return [_estimate(plan, statistic, noisy, n, sure, cells) for statistic in plan.query.statistics]
+    columns = [[column(cell) for cell in cells] for cells in noisy]
+    return Estimator(plan, columns, n, confidence, simultaneous).of(slice(0, plan.groups))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator:
+    """The estimates of a release, for all groups or for some at a time; what depends on all is found once."""
+
+    plan: Plan
+    noisy: Noisy
+    n: int | None
+    confidence: Fraction
+    simultaneous: bool
+
+    @property
+    def together(self) -> int:
+        """How many groups in a row must be estimated at once: all bins of a tree."""
+        return max((part.measurement.bins for part in self.plan.parts), default=0) or 1
+
+    def of(self, groups: slice) -> list[Estimate]:
+        """Return the estimates of all statistics for groups from a start to a stop, multiples of ``together``."""
+        return [self._estimate(number, groups) for number in range(len(self.plan.query.statistics))]
+
+    @cached_property
+    def _sure(self) -> tuple[Fraction, int]:
+        return self.plan.each_confidence(self.confidence, self.simultaneous)
+
+    def _estimate(self, number: int, groups: slice) -> Estimate:
+        statistic, (confidence, cells) = self.plan.query.statistics[number], self._sure
+        parts = self.plan.answering(statistic)
+        if not parts:  # claim P5: public
+            return Estimate(*(np.array([self.n]),) * 3)
+        if statistic.kind in ("count", "sum"):
+            return _linear(self.plan, statistic, self.noisy, self._weighted[number], groups)
+        (i,) = parts
+        part = self.plan.parts[i]
+        if part.measurement.bins:
+            groups = slice(groups.start // part.measurement.bins, groups.stop // part.measurement.bins)
+        own = [cell[groups] for cell in self.noisy[i]]
+        return _estimate(self.plan, statistic, part, own, self.n, confidence, cells)
+
+    @cached_property
+    def _weighted(self) -> dict[int, _Weighted]:
+        return {
+            number: _weighted(self.plan, each, self.noisy, self.n, *self._sure)
+            for number, each in enumerate(self.plan.query.statistics)
+            if each.kind in ("count", "sum") and self.plan.answering(each)
+        }
 
 
 def _estimate(
-    plan: Plan, statistic: Statistic, noisy: Noisy, n: int | None, confidence: Fraction, cells: int
+    plan: Plan,
+    statistic: Statistic,
+    part: Part,
+    own: Sequence[Column],
+    n: int | None,
+    confidence: Fraction,
+    cells: int,
 ) -> Estimate:
-    parts = plan.answering(statistic)
-    if not parts:  # claim P5: public
-        return Estimate(*(np.array([n]),) * 3)
-    if statistic.kind in ("count", "sum"):
-        return _linear(plan, statistic, noisy, n, confidence, cells)
-    (i,) = parts
-    part, own = plan.parts[i], noisy[i]
+    """Return the estimates of a statistic that is no count or sum, from the cells of its measurement."""
     if statistic.kind == "cdf":
         return _distribution(plan, part, own, 1 - (1 - confidence) / cells)  # bins share cells
     if statistic.level is not None:
         return _quantile(plan, statistic.level, part, own, confidence, cells)
     if part.measurement.whole:
-        return _whole(plan, statistic, part.measurement, own[0][0], plan.scale(part, n), n or 0, confidence)
+        return _whole(plan, statistic, part.measurement, int(own[0][0]), plan.scale(part, n), n or 0, confidence)
     beyond, scale = float(1 - root(confidence, cells)), float(plan.scale(part))
     grid = part.measurement.grid
     width, bottom = float(grid.step * grid.steps), float(grid.step * grid.low)
@@ -78,13 +134,12 @@ def _estimate(
     return Estimate(*(np.sqrt(each) if statistic.kind == "std" else each for each in ends))
 
 
-def _distribution(plan: Plan, part: Part, noisy: Sequence[Sequence[int]], confidence: Fraction) -> Estimate:
+def _distribution(plan: Plan, part: Part, noisy: Sequence[Column], confidence: Fraction) -> Estimate:
     """Return the shares of rows up to the end of each bin (claim D4), which rise from bin to bin."""
-    tree, scale = part.measurement.tree, plan.scale(part)
+    tree = part.measurement.tree
     upto = np.cumsum(tree.consistent(np.array(noisy, dtype=float)), axis=0)
     total = upto[-1]
-    inside = np.tri(tree.bins)
-    margin = [np.array(margins(tree.weights((inside - share).T), scale, confidence)) for share in (0.0, 0.5, 1.0)]
+    margin = _share_margins(tree, plan.scale(part), confidence)
     low, high = share_interval(upto, total, *(each[:, None] + 1 for each in margin))  # one step of the noise more
     value = np.where(total > 0, upto / np.where(total > 0, total, 1), 0.5).clip(0, 1)
     value = (np.maximum.accumulate(value) + np.minimum.accumulate(value[::-1])[::-1]) / 2
@@ -93,12 +148,19 @@ def _distribution(plan: Plan, part: Part, noisy: Sequence[Sequence[int]], confid
     return Estimate(*(each.T.reshape(-1) for each in ends))
 
 
+@lru_cache(maxsize=8)
+def _share_margins(tree: Tree, scale: Fraction, confidence: Fraction) -> list[Floats]:
+    """Return the margins of claim D4 at each edge, for the shares 0, 1/2 and 1."""
+    inside = np.tri(tree.bins)
+    return [np.array(margins(tree.weights((inside - share).T), scale, confidence)) for share in (0.0, 0.5, 1.0)]
+
+
 def _quantile(
-    plan: Plan, level: Fraction, part: Part, noisy: Sequence[Sequence[int]], confidence: Fraction, cells: int
+    plan: Plan, level: Fraction, part: Part, noisy: Sequence[Column], confidence: Fraction, cells: int
 ) -> Estimate:
     """Return a quantile and its bar (claim Q5): the nearest ends of which the counts show that they hold it."""
     measurement, selection = part.measurement, plan.selection(part)
-    found = np.array(noisy, dtype=object)
+    found = np.array([cell.tolist() for cell in noisy], dtype=object)
     value = found[measurement.levels.index(level)]
     low, high = np.zeros_like(value), np.full_like(value, measurement.grid.steps)
     if measurement.interval:
@@ -139,26 +201,59 @@ def _rounded(ends: list[Any], measurement: Measurement, plan: Plan) -> list[Any]
     return [value, np.maximum(low - half, lowest), np.minimum(high + half, highest)]
 
 
-def _linear(
+class _Weighted(NamedTuple):
+    """A count or sum as weighted cells: what is added to them, its margin, and whether whole numbers are shown.
+
+    ``exactly`` says that it is a whole multiple of one cell, with a whole margin.
+    """
+
+    terms: Sequence[tuple[int, tuple[Fraction, ...], Fraction]]
+    offset: Fraction
+    margin: float
+    exactly: bool
+    whole: bool
+
+
+def _weighted(
     plan: Plan, statistic: Statistic, noisy: Noisy, n: int | None, confidence: Fraction, cells: int
-) -> Estimate:
-    """Return a count or sum: a weighted sum of cells."""
-    terms = plan.terms(statistic, n)
-    offset = _offset(plan, statistic, n)
+) -> _Weighted:
+    terms, offset = plan.terms(statistic, n), _offset(plan, statistic, n)
     (i, weights, scale), *more = terms
     if not more and len(weights) == 1 and weights[0].denominator == 1:
         steps = DiscreteLaplace(scale).simultaneous_margin(cells, confidence) * int(weights[0])
-        value = [each * int(weights[0]) + int(offset) for each in noisy[i][0]]
-        kind = np.int64 if max(map(abs, value)) + steps < _MOST else np.float64
-        return Estimate(*(np.array([each + way * steps for each in value], dtype=kind) for way in (0, -1, 1)))
-    total = np.zeros(plan.groups)
-    for i, weights, _ in terms:
-        for weight, cell in zip(weights, noisy[i], strict=True):
-            total += float(weight) * np.array(cell, dtype=float)
-    total += float(offset)
+        ends = [int(end) * int(weights[0]) + int(offset) for end in (noisy[i][0].min(), noisy[i][0].max())]
+        return _Weighted(terms, offset, steps, True, max(map(abs, ends)) + steps < _MOST)
     margin = linear_margin(terms, confidence, cells) * (1 + 1e-12)
+    found = _Weighted(terms, offset, margin, False, False)
+    return found._replace(whole=is_counted(statistic, plan.schema) and _farthest(found, noisy) < _MOST)
+
+
+def _farthest(sums: _Weighted, noisy: Noisy) -> float:
+    """Return how far from 0 the ends of bars are at most, or a bound of it that is below the largest whole number."""
+    each = [abs(float(w)) * largest(cell) for i, by, _ in sums.terms for w, cell in zip(by, noisy[i], strict=True)]
+    bound = (sum(each) + abs(float(sums.offset)) + sums.margin) * (1 + 1e-9)
+    if bound < _MOST:
+        return bound
+    starts = range(0, len(noisy[sums.terms[0][0]][0]), _AT_ONCE)
+    totals = (_total(sums, noisy, slice(start, start + _AT_ONCE)) for start in starts)
+    return max(float(np.abs(total + way * sums.margin).max()) for total in totals for way in (-1, 1))
+
+
+def _total(sums: _Weighted, noisy: Noisy, groups: slice) -> Floats:
+    total = np.zeros(len(noisy[sums.terms[0][0]][0][groups]))
+    for i, weights, _ in sums.terms:
+        for weight, cell in zip(weights, noisy[i], strict=True):
+            total += float(weight) * cell[groups].astype(float)
+    return total + float(sums.offset)
+
+
+def _linear(plan: Plan, statistic: Statistic, noisy: Noisy, sums: _Weighted, groups: slice) -> Estimate:
+    """Return a count or sum: a weighted sum of cells."""
+    if sums.exactly:
+        return _multiple(sums, noisy[sums.terms[0][0]][0], groups)
+    margin, total = sums.margin, _total(sums, noisy, groups)
     low, high = total - margin, total + margin
-    if not is_counted(statistic, plan.schema) or max(np.abs(low).max(), np.abs(high).max()) >= _MOST:
+    if not sums.whole:
         return Estimate(total, low, high)
     shown, half = np.rint(total), whole_margin(margin, plan.schema)
     if plan.schema.person is None:  # the truth is whole: the bar ends at the last whole numbers inside it
@@ -166,6 +261,16 @@ def _linear(
     else:
         low, high = shown - half, shown + half
     return Estimate(*(each.astype(np.int64) for each in (shown, low, high)))
+
+
+def _multiple(sums: _Weighted, noisy: Column, groups: slice) -> Estimate:
+    """Return a whole multiple of one cell, in integers that cannot overflow."""
+    weight, offset, steps = int(sums.terms[0][1][0]), int(sums.offset), int(sums.margin)
+    own = noisy[groups]
+    fits = max(largest(own), 1) * abs(weight) + abs(offset) + steps < 2**63
+    value = own.astype(np.int64 if fits else object) * weight + offset
+    kind = np.int64 if sums.whole else np.float64
+    return Estimate(*((value + way * steps).astype(kind) for way in (0, -1, 1)))
 
 
 def _offset(plan: Plan, statistic: Statistic, n: int | None) -> Fraction:

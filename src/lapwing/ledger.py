@@ -190,6 +190,14 @@ class Ledger:
         found = [_entry(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
         return [replace(entry, answered=entry.number in by_charge) for entry in found]
 
+    def entry(self, number: int) -> Entry | None:
+        """Return one entry, a charge with its answer; None if there is no such number."""
+        if not 0 < number < 2**63:
+            return None
+        with self._transaction() as connection:
+            found = store.rows(connection, store.BY_NUMBER, number=number)
+            return replace(self._found(connection, self._sound(found[0])), repeated=False) if found else None
+
     # --- spending ---
 
     def charge(self, question: Any, epsilon: Number, delta: Number = 0, analyst: str | None = None) -> Entry:
@@ -252,7 +260,7 @@ class Ledger:
                 return charge.answer
             row = self._append(connection, last, kind="answer", charge=charge.number, answer=sha256(text))
             connection.execute(store.ADD_ANSWER, {"number": row["number"], "text": text})
-            self._found(connection, found[0])
+            self._text(connection, found[0])
         return json.loads(text)
 
     # --- the owner's entries ---
@@ -364,13 +372,17 @@ class Ledger:
 
     def _found(self, connection: sa.Connection, row: Row) -> Entry:
         """Return an entry that was there before, with its answer."""
+        return _entry(row, self._text(connection, row), repeated=True)
+
+    def _text(self, connection: sa.Connection, row: Row) -> str | None:
+        """Return the text of the answer of a charge, as it was recorded; None if there is none yet."""
         answers = store.rows(connection, store.BY_CHARGE, charge=row["number"])
         if not answers:
-            return _entry(row, repeated=True)
-        text = connection.scalar(store.TEXT, {"number": answers[0]["number"]})
+            return None
+        text: str | None = connection.scalar(store.TEXT, {"number": answers[0]["number"]})
         if text is None or sha256(text) != self._sound(answers[0])["answer"]:
             raise self._damaged(f"entry {answers[0]['number']}: its answer is not the one recorded")
-        return _entry(row, text, repeated=True)
+        return text
 
     def _refuse_beyond(self, last: Row, mine: Row | None, amount: int, amount_delta: int) -> None:
         """Refuse a charge beyond what is left, by the tighter of the total and the analyst's cap."""
@@ -461,8 +473,7 @@ def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> En
 def _json(value: Any, name: str) -> str:
     """Return the canonical JSON of a question or an answer: what it is after one way through JSON, keys sorted."""
     try:
-        plain = json.loads(json.dumps(value, allow_nan=False))
-        return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+        return json.dumps(json.loads(json.dumps(value, allow_nan=False)), sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         raise InvalidParameter(f"a {type(value).__name__}", name, "made of what JSON can hold") from None
 

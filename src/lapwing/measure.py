@@ -42,7 +42,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,12 +71,15 @@ Linear = Literal["rows", "count", "sum"]
 
 
 class Sums(NamedTuple):
-    """What the engine returns for one group and one target, in units of the rows' weight."""
+    """What the engine returns for one group and one target, in units of the rows' weight.
 
-    rows: int
-    present: int
-    first: int
-    second: int
+    Python's integers, or arrays of them, with one for each group.
+    """
+
+    rows: Any
+    present: Any
+    first: Any
+    second: Any
 
 
 class Spread(NamedTuple):
@@ -190,8 +193,8 @@ class Measurement:
         """The number of borders between which rows are counted: four around a quantile, one at an extreme."""
         return 4 * len(self.inner) + len(self.levels) - len(self.inner)
 
-    def cells(self, sums: Sums) -> tuple[int, ...]:
-        """Return the cells of one group, exactly."""
+    def cells(self, sums: Sums) -> tuple[Any, ...]:
+        """Return the cells of one group, or of many, exactly."""
         steps = self.grid.steps
         n, present, first, second = sums
         if self.form == "rows":
@@ -203,7 +206,7 @@ class Measurement:
         if self.form == "whole variance":
             return (n * second - first * first,)
         if self.form == "count":
-            found: tuple[int, ...] = (present,)
+            found: tuple[Any, ...] = (present,)
         elif self.form == "mean":
             found = (first, steps * present - first)
         else:

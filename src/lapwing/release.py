@@ -8,11 +8,15 @@ names a person column, else for rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from . import sql
 from .answer import Release
+from .cells import Column, add, column, recorded
 from .engine.table import COMPLETE, Counted, Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import InvalidParameter, InvalidSource, LedgerError
@@ -22,14 +26,17 @@ from .plan import Part, Plan, make_plan
 from .schema import Schema
 from .selection import draws
 
+_AT_ONCE = 2**16
+"""How many groups are held as Python's integers at a time."""
+
 
 class Tally:
     """The exact sums of every group that occurs; its repr hides them, and only this module reads them."""
 
-    __slots__ = ("_rows", "_slots", "_spreads")
+    __slots__ = ("_slots", "_spreads", "_sums")
 
     def __init__(self, plan: Plan, counted: Counted) -> None:
-        self._rows = list(zip(*(column.tolist() for column in counted.sums), strict=True))
+        self._sums = counted.sums
         self._spreads = counted.spreads
         self._slots = _slots(plan)
 
@@ -41,26 +48,31 @@ class Tally:
     @property
     def rows(self) -> int:
         """The number of all rows."""
-        return sum(row[1] for row in self._rows)
+        return sum(self._sums[1].tolist()) if self._sums else 0
 
-    def cells(self, part: Part, number: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yield (group, cells) of measurement ``number`` for every group that occurs."""
-        slots = self._slots[number]
+    def cells(self, part: Part, number: int) -> tuple[NDArray[np.int64], list[Column]]:
+        """Return the groups that occur, and their cells of measurement ``number``: a column for each."""
+        if not self._sums:
+            return np.empty(0, dtype=np.int64), [column([]) for _ in part.measurement.names]
+        groups = self._sums[0].astype(np.int64)
         if part.measurement.bins:
-            yield from self._nodes(part.measurement)
-            return
-        for row in self._rows:
-            present, first, second = (row[slot] if slot else 0 for slot in slots)
-            yield row[0], part.measurement.cells(Sums(row[1], present, first, second))
+            return self._nodes(part.measurement, groups)
+        pieces = [self._some(part.measurement, number, i) for i in range(0, max(len(groups), 1), _AT_ONCE)]
+        return groups, [np.concatenate(found) for found in zip(*pieces, strict=True)]
 
-    def _nodes(self, measurement: Measurement) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yield the cells of a tree for each group of the keys before the bins."""
-        counts: dict[int, list[int]] = {}
-        for group, rows, *_ in self._rows:
-            outer, place = divmod(group, measurement.bins)
-            counts.setdefault(outer, [0] * measurement.bins)[place] = rows
-        for outer, rows_of in counts.items():
-            yield outer, tuple(map(int, measurement.tree.cells(rows_of)))
+    def _some(self, measurement: Measurement, number: int, start: int) -> list[Column]:
+        """Return the cells of some groups, computed in Python's integers, so that none can overflow on the way."""
+        slots = (1, *self._slots[number])
+        own = [self._sums[slot][start : start + _AT_ONCE].astype(object) if slot else 0 for slot in slots]
+        return [column(cell) for cell in measurement.cells(Sums(*own))]
+
+    def _nodes(self, measurement: Measurement, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Column]]:
+        """Return the cells of a tree for each group of the keys before the bins."""
+        outer, place = np.divmod(groups, measurement.bins)
+        found, which = np.unique(outer, return_inverse=True)
+        counts = np.zeros((measurement.bins, len(found)), dtype=self._sums[1].dtype)
+        counts[place, which] = self._sums[1]
+        return found, list(measurement.tree.cells(counts))
 
     def spread(self, plan: Plan, number: int) -> Spread:
         """Return the weights at each value for measurement ``number``, one of quantiles."""
@@ -102,18 +114,19 @@ def make_release(
         entry = ledger.charge(asked, plan.epsilon, analyst=analyst)
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
-        tally = Tally(plan, table.tally(plan.schema, plan.lowered, progress))
-        noisy = table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, tally, entropy, progress))
-        answer = ledger.record(entry, noisy)
-    _check_shape(plan, answer, ledger)
-    return Release(plan, entry.number, entry.answered, answer, ledger.remaining, analyst)
+        answer = ledger.record(entry, _answer(plan, table, entropy, progress))
+    return _fitting(Release(plan, entry.number, entry.answered, answer, ledger.remaining, analyst), ledger)
 
 
-def _check_shape(plan: Plan, answer: Mapping[str, Any], ledger: Ledger) -> None:
-    """Refuse a recorded answer that is not one of this question."""
-    shape = [[len(cell) for cell in cells] for cells in answer.get("cells", [])]
-    if shape != [[plan.length(part)] * len(part.measurement.names) for part in plan.parts]:
-        raise LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
+def _fitting(made: Release, ledger: Ledger) -> Release:
+    """Return the release; refuse a recorded answer that is not one of its question."""
+    try:
+        made.cells  # noqa: B018  # read from the record now, and kept
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise LedgerError(
+            ledger.where, "has an answer that does not fit its question", "Ask another version of it."
+        ) from None
+    return made
 
 
 def question(plan: Plan) -> dict[str, Any]:
@@ -138,7 +151,7 @@ def question(plan: Plan) -> dict[str, Any]:
 
 def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
     """Return the release of an entry of the ledger from its record, or None if it has no answer yet."""
-    entry = next((each for each in ledger.entries(answers=True) if each.number == number), None)
+    entry = ledger.entry(number)
     if entry is None or entry.kind != "charge" or not isinstance(entry.question, dict) or "split" not in entry.question:
         raise InvalidParameter(number, "entry", f'the number of a release in ledger "{ledger.where}"')
     asked = entry.question
@@ -153,29 +166,33 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
         )
     if not entry.answered:
         return None
-    _check_shape(plan, entry.answer, ledger)
-    return Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst)
+    return _fitting(Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst), ledger)
+
+
+def _answer(plan: Plan, table: Table, entropy: Entropy, progress: Progress | None) -> dict[str, Any]:
+    """Return the integers with noise, as they are recorded; the tally goes no further."""
+    tally = Tally(plan, table.tally(plan.schema, plan.lowered, progress))
+    return table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, tally, entropy, progress))
 
 
 def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:
-    """Return the integers with noise, as they are recorded; the tally goes no further."""
     answer: dict[str, Any] = {}
     public = None
     if any(part.measurement.whole for part in plan.parts) or plan.counts_publicly:
         public = answer["rows"] = tally.rows
-    found = []
+    found: list[Sequence[Column]] = []
     for number, part in enumerate(plan.parts):
         if part.measurement.form == "quantiles":
             spread = tally.spread(plan, number)
-            found.append(plan.selection(part).release(spread, plan.groups, entropy, progress))
+            found.append(
+                [column(cell) for cell in plan.selection(part).release(spread, plan.groups, entropy, progress)]
+            )
             continue
         scale = plan.scale(part, public)
-        cells = [draws(scale, plan.length(part), entropy) for _ in part.measurement.names]
-        for group, exactly in tally.cells(part, number):
-            for cell, value in zip(cells, exactly, strict=True):
-                cell[group] += value
-        found.append(cells)
-    answer["cells"] = found
+        noise = [draws(scale, plan.length(part), entropy, progress) for _ in part.measurement.names]
+        groups, exactly = tally.cells(part, number)
+        found.append([add(cell, groups, value) for cell, value in zip(noise, exactly, strict=True)])
+    answer["cells"] = recorded(found)
     if not entropy.private:
         answer["private"] = False
     return answer

@@ -195,7 +195,7 @@ class Selection:
                 counted.append(_between(index, weight, sorted(self.borders(points))))
         found = [list(column) for column in zip(*chosen, strict=True)]
         for cell in zip(*counted, strict=True):
-            noise = draws(self.scale, groups, entropy)
+            noise = draws(self.scale, groups, entropy).tolist()
             found.append([exactly + drawn for exactly, drawn in zip(cell, noise, strict=True)])
         return found
 
@@ -316,11 +316,16 @@ class _Rows:
         return int(borders[(run + 1) // 2]) + (number + 1 if run % 2 == 0 else 0)
 
 
-def draws(scale: Fraction, size: int, entropy: Entropy) -> list[int]:
-    """Return independent noise as Python integers, which hold any sum."""
+def draws(scale: Fraction, size: int, entropy: Entropy, progress: Callable[[float], None] | None = None) -> Column:
+    """Return independent noise as a column; beyond what int64 holds, as Python's integers."""
     if scale <= _ARRAY_SCALE:
-        return discrete_laplace(scale, size, entropy=entropy).tolist()  # type: ignore[no-any-return]
-    return [discrete_laplace(scale, entropy=entropy) for _ in range(size)]
+        return discrete_laplace(scale, size, entropy=entropy)
+    found = np.empty(size, dtype=object)
+    for i in range(size):
+        if progress is not None and i % 1000 == 0:
+            progress(i / size)
+        found[i] = discrete_laplace(scale, entropy=entropy)
+    return found
 
 
 def _spread(index: Column, weight: Column, block: int) -> tuple[Column, Column]:

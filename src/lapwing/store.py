@@ -68,6 +68,7 @@ HEAD = sa.select(head)
 LOCKED_HEAD = HEAD.with_for_update()  # SQLite has locked the whole file already
 ALL = sa.select(entries).order_by(entries.c.number)
 LAST = sa.select(entries).order_by(entries.c.number.desc()).limit(1)
+BY_NUMBER = sa.select(entries).where(entries.c.number == sa.bindparam("number"))
 BY_HASH = sa.select(entries).where(entries.c.hash == sa.bindparam("hash"))
 BY_KEY = sa.select(entries).where(entries.c.key == sa.bindparam("key"))
 BY_CHARGE = sa.select(entries).where(entries.c.charge == sa.bindparam("charge"))

@@ -1,0 +1,109 @@
+"""Columns of whole numbers: int64 where all of them fit, Python's own integers where not; nothing is ever rounded.
+
+An answer with many of them records a column as text: base64 of zlib of its numbers, each in ``width`` bytes, as few as
+hold all of them, little-endian and in two's complement (docs/reference/ledger.md).
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[Any]
+
+READABLE = 100_000
+"""Up to this many integers an answer records them as lists of numbers that people can read."""
+
+_AT_ONCE = 2**16
+_WORD = 8
+_WIDEST = 37
+"""In bytes: the 2·10^7 integers that a release may have take less than the 10^9 characters that databases hold."""
+
+
+def column(values: Sequence[int] | Column) -> Column:
+    """Return whole numbers as a column."""
+    exactly = np.asarray(values, dtype=object)
+    try:
+        return exactly.astype(np.int64)
+    except OverflowError:
+        return exactly
+
+
+def largest(values: Column) -> int:
+    """Return the largest of the numbers without their signs; 0 of none."""
+    return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
+
+
+def add(into: Column, places: NDArray[np.int64], values: Column) -> Column:
+    """Return a column with values added at some places, each named once; it may be the same column, changed."""
+    if object not in (into.dtype, values.dtype) and largest(into) + largest(values) < 2**63:
+        into[places] += values
+        return into
+    exactly = into.astype(object)
+    exactly[places] += values.astype(object)
+    return exactly
+
+
+def recorded(found: Sequence[Sequence[Column]]) -> list[list[Any]]:
+    """Return columns as JSON holds them: as lists, or packed if there are many numbers."""
+    many = sum(each.size for cells in found for each in cells) > READABLE
+    return [[packed(each) if many else each.tolist() for each in cells] for cells in found]
+
+
+def packed(values: Column) -> dict[str, Any]:
+    """Return a column as a width and a text."""
+    ends = [0, 0] if not values.size else [int(values.min()), int(values.max())]
+    width = max(-(-(1 + (end if end >= 0 else ~end).bit_length()) // 8) for end in ends)
+    if width > _WIDEST:
+        raise OverflowError
+    packing = zlib.compressobj(1)  # noise hardly gets shorter with more effort
+    starts = range(0, values.size, _AT_ONCE)
+    pieces = [packing.compress(_as_bytes(values[start : start + _AT_ONCE], width)) for start in starts]
+    return {"width": width, "packed": b64encode(b"".join([*pieces, packing.flush()])).decode()}
+
+
+def unpacked(told: Any, length: int) -> Column:
+    """Return a column from what ``recorded`` made of it; raise ValueError if it is no column of this length."""
+    if isinstance(told, list):
+        if len(told) != length or any(type(each) is not int for each in told):
+            raise ValueError
+        return column(told)
+    if not isinstance(told, dict) or set(told) != {"width", "packed"} or not isinstance(told["packed"], str):
+        raise ValueError
+    width = told["width"]
+    if type(width) is not int or not 0 < width <= _WIDEST:
+        raise ValueError
+    raw = _inflated(told["packed"], width * length)
+    if width > _WORD:
+        whole = [int.from_bytes(raw[i : i + width], "little", signed=True) for i in range(0, len(raw), width)]
+        return np.array(whole, dtype=object)
+    found = np.zeros(length, dtype="<i8")
+    found.view(np.uint8).reshape(length, _WORD)[:, _WORD - width :] = np.frombuffer(raw, np.uint8).reshape(-1, width)
+    found >>= 8 * (_WORD - width)  # from the top down, so that the sign comes along
+    return found.astype(np.int64, copy=False)
+
+
+def _as_bytes(values: Column, width: int) -> bytes:
+    if width > _WORD:
+        return b"".join(int(each).to_bytes(width, "little", signed=True) for each in values.tolist())
+    return values.astype("<i8").view(np.uint8).reshape(-1, _WORD)[:, :width].tobytes()
+
+
+def _inflated(text: str, size: int) -> bytearray:
+    """Return the bytes of a packed text, which must be as many as this."""
+    unpacking, raw = zlib.decompressobj(), bytearray()
+    try:
+        for start in range(0, len(text), _AT_ONCE):
+            raw += unpacking.decompress(b64decode(text[start : start + _AT_ONCE], validate=True))
+            if len(raw) > size:
+                raise ValueError
+    except zlib.error:
+        raise ValueError from None
+    if len(raw) != size or not unpacking.eof or unpacking.unused_data:
+        raise ValueError
+    return raw
