@@ -115,7 +115,7 @@ class PostgresTable(Table):
 
     def public(self) -> str:
         """Return the URL without a password, to be written down."""
-        server, mark, asked = re.sub(r"^(\w+://[^:@/?]*):[^@/?]*@", r"\1@", self._where).partition("?")
+        server, mark, asked = re.sub(r"^(\w+://[^:@/]*):[^@/]*@", r"\1@", self._where).partition("?")
         kept = "&".join(each for each in asked.split("&") if unquote(each.partition("=")[0]) not in _SECRETS)
         found = server + mark * bool(kept) + kept
         if self._told(found) != {key: value for key, value in self._told(self._where).items() if key not in _SECRETS}:
@@ -274,7 +274,7 @@ class _Session:
 
     def try_it(self) -> None:
         """Let the server plan how it would read the columns, and check what this user may do; no row is read."""
-        self._connection.execute("EXPLAIN " + added("SELECT * FROM source", self._steps), self._values)
+        self._connection.execute(f"EXPLAIN WITH {', '.join(self._steps)} SELECT * FROM source", self._values)
 
     def _run(self, sql: str, fetch: Callable[[Iterator[Any]], T]) -> T:
         """Run the query; how far the server is cannot be known."""
