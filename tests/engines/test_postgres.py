@@ -646,6 +646,38 @@ def test_every_type_is_read_as_declared_or_refused_before_the_charge(postgres, t
                 source.release(lw.count(), epsilon="0.1")
 
 
+def extension(url, name):
+    try:
+        run(url, f"CREATE EXTENSION {name}")
+    except psycopg.errors.FeatureNotSupported:
+        pytest.skip(f"this PostgreSQL has no {name}: give LAPWING_POSTGRES, the URL of one that has it")
+
+
+def test_texts_with_an_equality_of_their_own_are_refused(postgres, tmp_path):
+    extension(postgres, "citext")
+    run(postgres, "CREATE DOMAIN mail AS citext", "CREATE TABLE t (p citext, key citext, mail mail)")
+    with pytest.raises(errors.InvalidSource, match=r"has a person column of type public\.citext"):
+        make(tmp_path, f"{postgres}#t").release(lw.count(), epsilon=1)
+    for column in ("key", "mail"):
+        source = make(tmp_path, f"{postgres}#t", person=None, rows_per_person=None, columns={column: "text"})
+        with pytest.raises(errors.InvalidSource, match=r"but in its table it is public\.citext"):
+            source.release(lw.count(column), epsilon=1)
+        assert source.ledger.spent == 0
+
+
+def test_a_foreign_table_is_a_table(clinic, tmp_path):
+    extension(clinic, "postgres_fdw")
+    told = psycopg.conninfo.conninfo_to_dict(clinic)
+    run(
+        clinic,
+        "CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw "
+        f"OPTIONS (dbname '{told['dbname']}', host '{told['host']}')",
+        "CREATE USER MAPPING FOR CURRENT_USER SERVER far",
+        "CREATE FOREIGN TABLE t (p text, x int, y float8, key text) SERVER far OPTIONS (table_name 'visits')",
+    )
+    assert everything(make(tmp_path, f"{clinic}#t")) == [20, 20, 0, 20]
+
+
 # --- people and keys ---
 
 PERSONS = {
@@ -757,6 +789,30 @@ def test_a_hundred_thousand_keys(postgres, tmp_path):
     schema = make_schema("t", columns, "p", 1, "add_remove", None)
     found, _ = counted(schema, plan_of(schema, (lw.count(),), ("key",)), f"{postgres}#t")
     assert found == [(i, 2**16) for i in range(3000)]
+
+
+ODD = ["\\", "\\'", "''", "'", "%", "%s", "%(keys_0_key)s", "%%", "{}", "$1", "$$", "U&'\\0041'", "\\x41", "E'\\n'", "\\u0041",
+       "A", "--", "/*", ";", "\u2028", "😀", "\t", "\n", "\r", "\x7f", "NULL", "{a,b}", '"', '"a","b"']  # fmt: skip
+
+
+@pytest.mark.parametrize("conforming", ["on", "off"])
+def test_odd_texts_mean_themselves_in_conditions_and_keys(postgres, conforming):
+    name = psycopg.conninfo.conninfo_to_dict(postgres)["dbname"]
+    run(postgres, "CREATE TABLE t (key text)", f"ALTER DATABASE {name} SET standard_conforming_strings = {conforming}")
+    with psycopg.connect(postgres) as connection, connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO t VALUES (%s)", [[text] for text in ODD])
+    schema = make_schema("t", {"key": lw.keys(ODD)}, None, None, "add_remove", None)
+    assert counted(schema, plan_of(schema, (lw.count(),), ("key",)), f"{postgres}#t")[0] == [
+        (i, 1) for i in range(len(ODD))
+    ]
+    for text in ODD:
+        told = text.replace("'", "''")
+        for where in (f"key = '{told}'", f"key IN ('{told}', 'nothing')"):
+            assert counted(schema, plan_of(schema, (lw.count(),), (), where), f"{postgres}#t")[0] == [(0, 1)], text
+    with pytest.raises(errors.RequestError):
+        plan_of(schema, (lw.count(),), (), "key = 'a\0b'")
+    with pytest.raises(errors.RequestError):
+        lw.keys("a\0b", "c")
 
 
 # --- settings ---
@@ -923,7 +979,8 @@ def command(*words, status=0):
 def test_init_knows_the_types(postgres, tmp_path):
     kinds = {
         "integer": ("int2", "int4", "int8"), "low": ("float4", "float8", "numeric(9,2)"), "keys = [false": ("bool",),
-        "type = \"date\"": ("date", "timestamp", "timestamptz"), "keys = [?]": ("text", "varchar(3)", "char(3)", "uuid", "mood"),
+        'type = "date"': ("date", "timestamp", "timestamptz"),
+        "keys = [?]": ("text", "varchar(3)", "char(3)", "uuid", "mood"),
         "cannot be read": ("json", "int4[]", "money", "interval"),
     }  # fmt: skip
     run(postgres, *MADE)

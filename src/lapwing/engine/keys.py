@@ -35,7 +35,7 @@ _NUMBER = {
       THEN TRY_CAST(split_part(substr({_TOLD}, 9), '/', 1) AS DOUBLE)
       / NULLIF(TRY_CAST(split_part({_TOLD}, '/', 2) AS DOUBLE), 0)
       ELSE TRY_CAST(person AS DOUBLE) END""",
-    POSTGRES.name: f"""CASE WHEN CAST(person AS TEXT) ~ '{_DIGITS}'
+    POSTGRES.name: f"""CASE WHEN octet_length(CAST(person AS TEXT)) < 1000 AND CAST(person AS TEXT) ~ '{_DIGITS}'
       THEN CAST(split_part(CAST(person AS TEXT), '.', 1) AS DOUBLE PRECISION) END""",
     SPARK.name: f"""CASE WHEN CAST(person AS STRING) RLIKE '{_DIGITS}'
       THEN TRY_CAST(CAST(person AS STRING) AS DOUBLE) END""",
