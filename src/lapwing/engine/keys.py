@@ -36,7 +36,7 @@ _NUMBER = {
       / NULLIF(TRY_CAST(split_part({_TOLD}, '/', 2) AS DOUBLE), 0)
       ELSE TRY_CAST(person AS DOUBLE) END""",
     POSTGRES.name: f"""CASE WHEN octet_length(CAST(person AS TEXT)) < 1000 AND CAST(person AS TEXT) ~ '{_DIGITS}'
-      THEN CAST(split_part(CAST(person AS TEXT), '.', 1) AS DOUBLE PRECISION) END""",
+      THEN CAST(CAST(person AS TEXT) AS DOUBLE PRECISION) END""",
     SPARK.name: f"""CASE WHEN CAST(person AS STRING) RLIKE '{_DIGITS}'
       THEN TRY_CAST(CAST(person AS STRING) AS DOUBLE) END""",
 }
