@@ -11,9 +11,21 @@ settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
 
 
+class Given:
+    """The server that LAPWING_POSTGRES names; its user may make databases and roles."""
+
+    pgdata = None
+
+    def get_uri(self, database="postgres"):
+        return os.environ["LAPWING_POSTGRES"].format(database=database)
+
+
 @pytest.fixture(scope="session")
 def postgres_server(tmp_path_factory):
-    """A real PostgreSQL, from a wheel, for this run only."""
+    """A real PostgreSQL: from a wheel, for this run only; or that of LAPWING_POSTGRES=postgresql://…/{database}."""
+    if "LAPWING_POSTGRES" in os.environ:
+        yield Given()
+        return
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

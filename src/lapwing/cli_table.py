@@ -47,19 +47,22 @@ _dry_run: Decorator = click.option(
 def init(table: str, output: Path | None, force: bool, form: str) -> None:
     """Write a source file for TABLE, with its columns, for you to fill in.
 
-    TABLE is a path or glob of CSV or Parquet files; the first line of a CSV file holds the names of its columns.  Only
-    names and types are read.  Bounds and keys are left open: taken from the data, they would tell about single people
-    (the oldest, the richest, the only one).
+    TABLE is a path or glob of CSV or Parquet files, or a URL such as postgresql://user@host/database#table; the first
+    line of a CSV file holds the names of its columns.  Only names and types are read.  Bounds and keys are left open:
+    taken from the data, they would tell about single people (the oldest, the richest, the only one).
 
     \b
     lapwing init visits.parquet
+    lapwing init postgresql://lapwing@db.example/clinic#visits
     """
-    from .sourcefile import describe
+    from .sourcefile import NO_SECRET, describe
 
     name, written = describe(table, output.parent if output is not None else Path())
     path = output or Path(f"{name}.toml")
     _check_writable(path, force, path.resolve() == Path(table).resolve())
     path.write_text(written, encoding="utf-8")
+    if NO_SECRET in written:
+        click.echo(NO_SECRET, err=True)
     if form == "json":
         print_json(source=str(path))
     else:

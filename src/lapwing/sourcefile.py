@@ -6,21 +6,36 @@ import os
 import re
 from pathlib import Path
 
-from .engine.connect import connect, is_url
+from .engine.connect import connect, is_url, public, title
 from .report import toml, toml_name
+from .schema import KINDS
 
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-_REALS = ("FLOAT", "DOUBLE", "DECIMAL")
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+            "INT", "INT2", "INT4", "INT8")  # fmt: skip
+_REALS = ("FLOAT", "DOUBLE", "DECIMAL", "FLOAT4", "FLOAT8", "NUMERIC")
+_TEXTS = ("VARCHAR", "ENUM", "TEXT", "BPCHAR", "NAME", "STRING", "CHAR")
+_BOOLEANS = ("BOOLEAN", "BOOL")
+_DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NTZ")
+"""The names of types on all engines, of each what is before its brackets."""
+
+
+NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
 
 def describe(table: str, folder: Path) -> tuple[str, str]:
     """Return a name for the source, and the text of its file, which will be in this folder."""
-    name = re.sub(r"[^A-Za-z0-9_]+", "_", Path(table).name.split(".")[0]).strip("_") or "source"
-    columns = connect(table, name).columns()
-    place = table if is_url(table) or Path(table).is_absolute() else os.path.relpath(table, folder)
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", title(table)).strip("_") or "source"
+    opened = connect(table, name)
+    columns = opened.columns()
+    place = table
+    if is_url(table):
+        place = public(opened, table)
+    elif not Path(table).is_absolute():
+        place = os.path.relpath(table, folder)
     named = {"name": toml(name), "table": toml(place), "ledger": toml(f"{name}.ledger")}
-    parts = [_HEAD.format(**named)]
-    parts += [_column(column, kind) for column, kind in columns.items()]
+    parts = [_HEAD.format(**named, note=f"\n# {NO_SECRET}" if is_url(table) and place != table else "")]
+    for column, kind in columns.items():
+        parts.append(_column(column, kind, any(opened.reads(kind, each) for each in KINDS)))
     return name, "\n".join(parts)
 
 
@@ -31,7 +46,7 @@ _HEAD = """\
 # the largest value in the data is some person's value, and a key that occurs once is one person.
 
 name = {name}
-table = {table}
+table = {table}{note}
 
 # Which column tells people apart?  Then no person can be seen, however many rows they have.
 # Without it every row counts as one person: right only when nobody has two.
@@ -52,17 +67,19 @@ epsilon = 1                       # the total that may ever be spent on this tab
 """
 
 
-def _column(name: str, kind: str) -> str:
+def _column(name: str, kind: str, readable: bool) -> str:
     """Return the lines of one column, to be uncommented and filled in."""
-    base = kind.split("(")[0]  # in brackets there may be values: those of an ENUM
-    head = f"# [columns.{toml_name(name)}]                # {'text' if base in ('VARCHAR', 'ENUM') else base.lower()}"
+    base = re.split("[(<]", kind)[0].upper()  # in brackets there may be values: those of an ENUM
+    head = f"# [columns.{toml_name(name)}]                # {'text' if base in _TEXTS else base.lower()}"
+    if not readable:
+        return f"{head}\n# cannot be read as it is: name a view in which it is converted\n"
     if base in _NUMBERS:
         body = "# low = ?\n# high = ?\n# integer = true"
     elif base in _REALS:
         body = "# low = ?\n# high = ?"
-    elif base == "BOOLEAN":
+    elif base in _BOOLEANS:
         body = "# keys = [false, true]"
-    elif base in ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
+    elif base in _DATES:
         body = '# type = "date"'
     else:
         body = "# keys = [?]                    # to group by it\n# low = ?                       # or, for numbers"

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 import lapwing as lw
-from lapwing import errors
+from lapwing import errors, sourcefile
+from lapwing.engine.connect import public, title
 from lapwing.schema import MAX_CELLS, Grid
 from lapwing.sourcefile import describe
 
@@ -367,3 +368,32 @@ def test_init_never_tells_what_a_cell_holds(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n31337,CANARY\n")
     assert "31337" not in describe(str(tmp_path / "t.csv"), tmp_path)[1]
     assert "CANARY" not in describe(str(tmp_path / "t.csv"), tmp_path)[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("bigint", "integer = true"), ("int", "integer = true"), ("decimal(10,2)", "low = ?\n# high = ?\n"),
+        ("double", "low = ?"), ("string", "keys = [?]"), ("varchar(3)", "keys = [?]"), ("boolean", "keys = [false"),
+        ("timestamp_ntz", 'type = "date"'), ("timestamptz", 'type = "date"'), ("int8", "integer = true"),
+        ("numeric", "low = ?"), ("bool", "keys = [false"), ("bpchar", "keys = [?]"), ("float4", "low = ?"),
+    ],
+)  # fmt: skip
+def test_init_knows_the_types_of_all_engines(kind, told):
+    assert f"# {told}" in sourcefile._column("c", kind, True)
+    assert "cannot be read" in sourcefile._column("c", kind, False)
+
+
+def test_a_source_is_named_by_its_table():
+    for table, name in {
+        "data/visits.2024.csv.gz": "visits", "spark:clinic.visits": "visits", "sc://spark.example:15002#clinic.visits":
+        "visits", "postgresql://u:p@db.example/clinic#public.visits": "visits", "postgresql:///c#%22a.b%22": "a.b",
+        "sc://spark.example:15002/;token=x#visits": "visits",
+    }.items():  # fmt: skip
+        assert title(table) == name
+
+
+def test_a_token_is_not_written_down():
+    assert public(None, "sc://h.example/;token=secret;user_id=u#t") == "sc://h.example/;user_id=u#t"
+    assert public(None, "sc://h.example/;user_id=u;token=secret#t") == "sc://h.example/;user_id=u;#t"
+    assert public(None, "spark:token=x") == "spark:token=x"

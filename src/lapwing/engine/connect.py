@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
+from ..errors import InvalidParameter
 from .duckdb import DuckDBTable
-from .postgres import PostgresTable
+from .postgres import PostgresTable, relation_names
 from .spark import SparkTable, is_spark
 from .table import Table
 
 _POSTGRES = ("postgresql://", "postgres://")
 _SPARK = ("spark:", "sc://")
+_URL = re.compile(r".*://|postgres(ql)?:|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
+"""What is meant as a URL, or as the settings of a connection; as a path it would be shown, a password with it."""
 
 
 def connect(given: Any, name: str) -> Table:
@@ -19,9 +24,28 @@ def connect(given: Any, name: str) -> Table:
         return PostgresTable(given, name)
     if is_spark(given) or (isinstance(given, str) and given.startswith(_SPARK)):
         return SparkTable(given, name)
+    if isinstance(given, str) and is_url(given):
+        allowed = "the path of a file, or begins with postgresql://, spark: or sc://"
+        raise InvalidParameter("this URL", "table", allowed)
     return DuckDBTable(given, name)
 
 
 def is_url(table: str) -> bool:
     """Return whether a table is named by the URL of an engine, and not by a path."""
-    return table.startswith(_POSTGRES + _SPARK)
+    return table.startswith(_SPARK) or _URL.match(table) is not None
+
+
+def title(table: str) -> str:
+    """Return the name of a file without its endings, or that of a table without its schema."""
+    if table.startswith(_POSTGRES):
+        return relation_names(table.partition("#")[2])[-1]
+    if table.startswith(_SPARK):
+        return re.split(r"[#:.`]", table.rstrip("`"))[-1]
+    return Path(table).name.split(".")[0]
+
+
+def public(table: Table, given: str) -> str:
+    """Return how a table is named, without a password or token, to be written down."""
+    if isinstance(table, PostgresTable):
+        return table.public()
+    return re.sub(r"\btoken=[^;#]*;?", "", given) if given.startswith("sc://") else given

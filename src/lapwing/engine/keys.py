@@ -35,8 +35,8 @@ _NUMBER = {
       THEN TRY_CAST(split_part(substr({_TOLD}, 9), '/', 1) AS DOUBLE)
       / NULLIF(TRY_CAST(split_part({_TOLD}, '/', 2) AS DOUBLE), 0)
       ELSE TRY_CAST(person AS DOUBLE) END""",
-    POSTGRES.name: f"""CASE WHEN CAST(person AS TEXT) ~ '{_DIGITS}'
-      THEN CAST(CAST(CAST(person AS TEXT) AS NUMERIC) AS DOUBLE PRECISION) END""",
+    POSTGRES.name: f"""CASE WHEN octet_length(CAST(person AS TEXT)) < 1000 AND CAST(person AS TEXT) ~ '{_DIGITS}'
+      THEN CAST(CAST(person AS TEXT) AS DOUBLE PRECISION) END""",
     SPARK.name: f"""CASE WHEN CAST(person AS STRING) RLIKE '{_DIGITS}'
       THEN TRY_CAST(CAST(person AS STRING) AS DOUBLE) END""",
 }

@@ -21,6 +21,7 @@ engines is in ``dialect``.  Proofs: docs/explanation/measure.md.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from ..schema import Schema
 from .dialect import DUCKDB, Dialect, double
 
 _FEW_BINS = 16
+_LONGEST_NAME = 61
 
 
 @dataclass(frozen=True)
@@ -256,8 +258,12 @@ def kept(schema: Schema, column: str, where: Condition | None, to: Dialect) -> t
 
 
 def _cell(name: str, to: Dialect) -> str:
-    """Return the name under which a column goes once it is typed; no name of ours begins so."""
-    return to.quoted(f"c_{name}")
+    """Return the name under which a column goes once it is typed; no name of ours begins so.
+
+    PostgreSQL cuts names after 63 bytes, so one that would be longer goes by its digest.
+    """
+    told = name.encode()
+    return to.quoted(f"c_{name if len(told) <= _LONGEST_NAME else hashlib.sha256(told).hexdigest()[:32]}")
 
 
 def _cleaned(name: str, schema: Schema, to: Dialect) -> str:

@@ -2,13 +2,15 @@
 
 A URL names the server as libpq does, and behind a # the table: postgresql://lapwing@db.example/clinic#public.visits.
 Cells are read by the types that the columns have: each is converted by an expression that no cell can make fail.
+Settings of the user or the database that could give the SQL another meaning hold no longer once the table is found.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -19,23 +21,32 @@ from numpy.typing import NDArray
 from ..errors import InvalidParameter, InvalidSource
 from ..schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
-from .table import Problem, Progress, T, Table, added, interruptible, whole_columns
+from .table import Problem, Progress, T, Table, added, interruptible, names_of, quiet, whole_columns
 
 _SETTINGS = """
-SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL standard_conforming_strings = on;
-SET LOCAL enable_mergejoin = off;
-SELECT set_config('work_mem', '64MB', true) WHERE pg_size_bytes(current_setting('work_mem')) < pg_size_bytes('64MB')
+SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';
+SET LOCAL standard_conforming_strings = on; SET LOCAL transform_null_equals = off; SET LOCAL extra_float_digits = 1;
+SET LOCAL enable_mergejoin = off
 """
-"""Keys are few, and a merge would sort all rows by them; rows are sorted by person in little memory else."""
+"""The search path is PostgreSQL's own, so that nobody's md5, floor or = can come before it.  Views keep what they were
+made with; a function that relies on the path must say it: ALTER FUNCTION ... SET search_path.  The planner may take a
+list of keys for a long one, and would sort all rows to merge them with it."""
+
+_ALIVE = {"keepalives_idle": 60, "keepalives_interval": 10, "keepalives_count": 6}
+"""A server that is gone is noticed after two minutes, not hours."""
+
 _CHUNK = 2**14
-_PLACE = "a URL postgresql://user@host/database#table, with # in a password written as %23"
+_PLACE = "a URL postgresql://user@host/database#table, with #, @, /, : and ? in names and passwords written as %23 etc."
+_SECRETS = {"password", "sslpassword", "oauth_client_secret"}
 
 _WHOLE = ("int2", "int4", "int8")
 _TEXTS = ("text", "varchar", "bpchar", "name", "uuid", "enum")
 _SAFE = (
-    "CASE WHEN {x} BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 "
-    "THEN CASE WHEN abs({x}) < 1e-300 THEN 0e0 ELSE CAST({x} AS DOUBLE PRECISION) END END"
+    "CASE WHEN {x} BETWEEN -1.7976931348623158e308 AND 1.7976931348623158e308 "
+    "THEN CASE WHEN abs({x}) < 2.5e-324 THEN 0e0 ELSE CAST({x} AS DOUBLE PRECISION) END END"
 )
+"""A numeric as the nearest float, or NULL; the conversion fails where that is 0 or infinite."""
+
 _NUMBERS = {**dict.fromkeys((*_WHOLE, "float4", "float8"), "{x}"), "numeric": _SAFE, "bool": "CAST({x} AS INTEGER)"}
 _CELLS: dict[Kind, dict[str, str]] = {
     "number": _NUMBERS,
@@ -47,23 +58,30 @@ _CELLS: dict[Kind, dict[str, str]] = {
 _PEOPLE = {
     **dict.fromkeys(_WHOLE, "{x}"),
     **dict.fromkeys(_TEXTS, 'CAST({x} AS TEXT) COLLATE "C"'),
-    **dict.fromkeys(("float4", "float8", "numeric"), "NULLIF({x}, 'NaN')"),
+    **dict.fromkeys(("float4", "float8"), "NULLIF({x}, 'NaN')"),
+    "numeric": "trim_scale(NULLIF({x}, 'NaN'))",
 }
 """How a cell is read, by what it is declared as and by its type; and the person.  Texts are equal only byte by byte."""
 
+_FIND = "SELECT CAST(pg_catalog.to_regclass(%s) AS pg_catalog.oid)"
+_RELATION = """
+SELECT n.nspname, c.relname, c.relkind IN ('r', 'p', 'v', 'm', 'f'), c.relispopulated,
+  has_schema_privilege(n.oid, 'USAGE'), has_any_column_privilege(c.oid, 'SELECT')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s
+"""
 _COLUMNS = """
 WITH RECURSIVE up AS (
-  SELECT a.attnum, a.attname, a.atttypid AS type FROM pg_catalog.pg_attribute a
+  SELECT a.attnum, a.attname, a.atttypid AS type FROM pg_attribute a
   WHERE a.attrelid = %(relation)s AND a.attnum > 0 AND NOT a.attisdropped
   UNION ALL
-  SELECT up.attnum, up.attname, t.typbasetype FROM up JOIN pg_catalog.pg_type t ON t.oid = up.type
-  WHERE t.typbasetype <> 0)
+  SELECT up.attnum, up.attname, t.typbasetype FROM up JOIN pg_type t ON t.oid = up.type WHERE t.typbasetype <> 0)
 SELECT up.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN n.nspname = 'pg_catalog' THEN t.typname
     ELSE n.nspname || '.' || t.typname END,
-  pg_catalog.has_column_privilege(%(relation)s, up.attnum, 'SELECT')
-FROM up JOIN pg_catalog.pg_type t ON t.oid = up.type JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+  has_column_privilege(%(relation)s, up.attnum, 'SELECT')
+FROM up JOIN pg_type t ON t.oid = up.type JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typbasetype = 0 ORDER BY up.attnum
 """
+"""Where a table is, what it is, and the types of its columns, those of domains by what they are made from."""
 
 
 class PostgresTable(Table):
@@ -75,21 +93,36 @@ class PostgresTable(Table):
         super().__init__(name)
         self._driver = _driver()
         self._where, _, relation = url.partition("#")
-        parts = re.findall(r'"(?:[^"]|"")+"|[^".]+', unquote(relation))
-        if not 1 <= len(parts) <= 2 or ".".join(parts) != unquote(relation) or "\0" in relation:
+        self.relation = ".".join(map(POSTGRES.quoted, relation_names(relation)))
+        told = self._told(self._where)
+        host, database = told.get("host") or "local", told.get("dbname") or ""
+        if "@" in f"{host}{database}":  # a password that was cut in two
             raise InvalidParameter("this URL", "table", _PLACE)
-        names = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts]
-        self.relation = ".".join(map(POSTGRES.quoted, names))
+        self._shown = f"postgresql://{host}/{database}#{relation}"
+        patience = told.get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT") or "10"
+        self._options = {**_ALIVE, **told, "connect_timeout": patience}
+        self._options |= {"application_name": "lapwing", "client_encoding": "UTF8"}
+        self._closed: set[str] = set()
+
+    def _told(self, where: str) -> dict[str, Any]:
+        """Return what a URL without its table says."""
         try:
-            told = self._driver.conninfo.conninfo_to_dict(self._where)
-        except self._driver.Error:
-            told = None
-        if told is None:  # here, outside the handler: what the driver says may hold the password
-            raise InvalidParameter("this URL", "table", _PLACE)
-        self._shown = f"postgresql://{told.get('host') or 'local'}/{told.get('dbname') or ''}#{relation}"
+            return dict(self._driver.conninfo.conninfo_to_dict(where))
+        except (self._driver.Error, ValueError):
+            pass
+        raise InvalidParameter("this URL", "table", _PLACE)  # outside the handler: it may have told the password
 
     def __repr__(self) -> str:
         return f"Table({self._shown!r})"
+
+    def public(self) -> str:
+        """Return the URL without a password, to be written down."""
+        server, mark, asked = re.sub(r"^(\w+://[^:@/]*):[^@/]*@", r"\1@", self._where).partition("?")
+        kept = "&".join(each for each in asked.split("&") if unquote(each.partition("=")[0]) not in _SECRETS)
+        found = server + mark * bool(kept) + kept
+        if self._told(found) != {key: value for key, value in self._told(self._where).items() if key not in _SECRETS}:
+            raise InvalidParameter("this URL", "table", _PLACE)
+        return f"{found}#{self._shown.partition('#')[2]}"
 
     def columns(self, person: str | None = None) -> dict[str, str]:
         found = self.guarded("could not be opened", "Nothing was charged.", self._described)
@@ -98,46 +131,65 @@ class PostgresTable(Table):
             raise InvalidSource(self.name, f"has a person column of type {found[person]}", advice)
         return found
 
-    def _described(self) -> dict[str, str]:
-        with self._connected() as connection:
-            return self._types(connection)
+    def lacking(self, column: str) -> tuple[str, str]:
+        if column in self._closed:
+            advice = f"GRANT SELECT ({POSTGRES.quoted(column)}) ON {self.relation} to it."
+            return f'declares the column "{column}", which this user may not read', advice
+        return super().lacking(column)
 
-    def _types(self, connection: Any) -> dict[str, str]:
-        """Return the types of the columns that this user may read."""
-        (relation,) = connection.execute("SELECT CAST(to_regclass(%s) AS OID)", [self.relation]).fetchone()
-        if relation is None:
-            raise Problem(
-                f"could not be opened: there is no table {self.relation}, or its schema is closed to this user"
-            )
-        rows = connection.execute(_COLUMNS, {"relation": relation}).fetchall()
-        if not any(allowed for *_, allowed in rows):
-            raise Problem(f"could not be opened: this user may not read {self.relation} (GRANT SELECT)")
-        return {name: kind for name, kind, allowed in rows if allowed}
+    def check(self, schema: Schema, columns: Sequence[str]) -> None:
+        """Refuse, before anything is charged, also what PostgreSQL itself would refuse before it reads."""
+        super().check(schema, columns)
+
+        def try_it() -> None:
+            with self.opened(schema, names_of(schema, columns), {}, None) as session:
+                session.try_it()
+
+        self.guarded("could not be opened", "Nothing was charged.", try_it)
 
     def reads(self, type_name: str, kind: Kind) -> bool:
         return type_name in _CELLS[kind]
 
     @contextmanager
-    def _connected(self) -> Iterator[Any]:
-        connection = self._driver.connect(self._where, connect_timeout=10, application_name="lapwing")
-        with connection:
+    def _connected(self) -> Iterator[tuple[Any, str, dict[str, str]]]:
+        """Yield a connection in its transaction, the full name of the table, and the types that may be read."""
+        with quiet("psycopg"), self._driver.connect(**self._options) as connection:
+            encoding = connection.info.parameter_status("server_encoding")
+            if encoding != "UTF8":
+                raise Problem(f"could not be opened: its database has the encoding {encoding}, and UTF8 is needed")
             connection.isolation_level = self._driver.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
+            number = None
+            with suppress(self._driver.errors.InsufficientPrivilege):  # on the schema
+                (number,) = connection.execute(_FIND, [self.relation]).fetchone()
+            if number is None:
+                raise Problem(
+                    f"could not be opened: there is no table {self.relation}, or its schema is closed to this user"
+                )
             connection.execute(_SETTINGS)
-            yield connection
+            yield connection, _place(connection, number), self._types(connection, number)
+
+    def _described(self) -> dict[str, str]:
+        with self._connected() as (_, _, types):
+            return types
+
+    def _types(self, connection: Any, number: int) -> dict[str, str]:
+        """Return the types of the columns that this user may read, and remember the names of the others."""
+        rows = connection.execute(_COLUMNS, {"relation": number}).fetchall()
+        self._closed = {name for name, _, allowed in rows if not allowed}
+        return {name: kind for name, kind, allowed in rows if allowed}
 
     @contextmanager
     def opened(
         self, schema: Schema, names: Sequence[str], keys: Mapping[str, str], progress: Progress | None
     ) -> Iterator[_Session]:
-        with self._connected() as connection:
-            kinds = self._types(connection)
+        with self._connected() as (connection, place, kinds):
             cells = []
             for name in names:
                 how = _PEOPLE if name == schema.person else _CELLS[schema.columns[name].kind]
                 x = POSTGRES.quoted(name)
                 cells.append(f"{how[kinds[name]].format(x=x)} AS {x}")
-            read = f"source AS (SELECT {', '.join(cells) or '1 AS one'} FROM {self.relation})"
+            read = f"source AS (SELECT {', '.join(cells) or '1 AS one'} FROM {place})"
             steps = [read.replace("%", "%%")]
             values: dict[str, Any] = {}
             for table, column in keys.items():
@@ -146,15 +198,54 @@ class PostgresTable(Table):
 
     def advice(self, error: BaseException) -> str:
         errors = self._driver.errors
-        if isinstance(error, errors.InsufficientPrivilege):
-            return "The user may not read it: see how-to/postgres.md for what to grant."
-        if isinstance(error, errors.QueryCanceled):
-            return "It was cancelled, or took longer than the server's statement_timeout allows."
-        if isinstance(error, errors.DiskFull | errors.OutOfMemory):
-            return "The server ran out of memory or of room for temporary files."
-        if isinstance(error, errors.OperationalError):
-            return "The server cannot be reached, or ended the connection; look at the URL, the user and the password."
+        for kinds, told in (
+            ((errors.InsufficientPrivilege,), "The user may not read it: see how-to/postgres.md for what to grant."),
+            ((errors.QueryCanceled,), "It was cancelled, or took longer than the server's statement_timeout allows."),
+            ((errors.LockNotAvailable,), "Another session holds a lock on it: try again later."),
+            (
+                (errors.DiskFull, errors.OutOfMemory, errors.ConfigurationLimitExceeded),
+                "The server ran out of memory, or of the room that it has or allows for temporary files.",
+            ),
+            ((errors.ReadOnlySqlTransaction,), "A function that it calls writes: nothing may be written."),
+            (
+                (errors.UndefinedTable, errors.UndefinedFunction, errors.UndefinedObject),
+                "A function that it calls relies on search_path: ALTER FUNCTION ... SET search_path.",
+            ),
+            (
+                (errors.OperationalError,),
+                "The server cannot be reached, or ended the connection; look at the URL, the user and the password.",
+            ),
+        ):
+            if isinstance(error, kinds):
+                return told
         return super().advice(error)
+
+
+def _place(connection: Any, number: int) -> str:
+    """Return the full name of the table, once it is known that it can be read."""
+    *names, table, full, usage, select = connection.execute(_RELATION, [number]).fetchone()
+    place = ".".join(map(POSTGRES.quoted, names))
+    for holds, why in (
+        (table, "is no table or view"),
+        (usage, f"is closed to this user (GRANT USAGE ON SCHEMA {POSTGRES.quoted(names[0])})"),
+        (select, "is closed to this user (GRANT SELECT)"),
+        (full, "is a materialized view without data (REFRESH MATERIALIZED VIEW)"),
+    ):
+        if not holds:
+            raise Problem(f"could not be opened: {place} {why}")
+    return place
+
+
+def relation_names(relation: str) -> list[str]:
+    """Return the names of a table, and of its schema if there are two, from what is behind the # of a URL.
+
+    Names are taken as they are, in their case; with quotes around it, one may hold a dot.
+    """
+    told = unquote(relation)
+    parts = re.findall(r'"(?:[^"]|"")+"|[^".]+', told)
+    if not 1 <= len(parts) <= 2 or ".".join(parts) != told or "\0" in told or re.search("[#@/:?]", relation):
+        raise InvalidParameter("this URL", "table", _PLACE)
+    return [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts]
 
 
 def _driver() -> Any:
@@ -183,6 +274,10 @@ class _Session:
     def keys(self, sql: str) -> list[tuple[Key, int]]:
         return self._run(sql, lambda rows: [(key, int(people)) for key, people in rows])
 
+    def try_it(self) -> None:
+        """Let the server plan how it would read the columns, and check what this user may do; no row is read."""
+        self._connection.execute(f"EXPLAIN WITH {', '.join(self._steps)} SELECT * FROM source", self._values)
+
     def _run(self, sql: str, fetch: Callable[[Iterator[Any]], T]) -> T:
         """Run the query; how far the server is cannot be known."""
         text = added(sql.replace("%", "%%"), self._steps)
@@ -195,7 +290,11 @@ class _Session:
             if self._progress is not None:
                 self._progress(0.0)
 
-        return interruptible(work, tell, self._connection.cancel_safe)
+        def cancel() -> None:
+            with suppress(Exception):  # it is tried again until the query has ended
+                self._connection.cancel_safe(timeout=5)
+
+        return interruptible(work, tell, cancel)
 
 
 def _chunks(rows: Iterator[Any]) -> Iterator[list[Any]]:

@@ -7,10 +7,11 @@ An engine's module only connects and runs.  What it says when it fails may quote
 from __future__ import annotations
 
 import logging
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
@@ -92,14 +93,9 @@ class Table(ABC):
         """Refuse, before anything is charged, a table that lacks a column, or has it in a type that does not fit."""
         has = self.columns(schema.person)
         person = [] if schema.person is None else [schema.person]
-        lacking = [name for name in (*person, *columns) if name not in has]
-        if lacking:
-            raise InvalidSource(
-                self.name,
-                f'declares the column "{lacking[0]}", which its table does not have',
-                "Look at the first line of the CSV file, or at the schema of the table; `lapwing init` lists the "
-                "columns.",
-            )
+        for name in (*person, *columns):
+            if name not in has:
+                raise InvalidSource(self.name, *self.lacking(name))
         for name in columns:
             kind = schema.columns[name].kind
             if not self.reads(has[name], kind):
@@ -109,6 +105,13 @@ class Table(ABC):
                     "Declare what it is, or name a view in which it is converted.",
                 )
 
+    def lacking(self, column: str) -> tuple[str, str]:
+        """Return what is wrong with a declared column that is not among ``columns``, and what to do."""
+        return (
+            f'declares the column "{column}", which its table does not have',
+            "Look at the first line of the CSV file, or at the schema of the table; `lapwing init` lists the columns.",
+        )
+
     def reads(self, type_name: str, kind: Kind) -> bool:
         """Return whether a column of this type can be read as declared, whatever its cells hold."""
         return True
@@ -117,7 +120,7 @@ class Table(ABC):
         """Run the query; return its integers."""
 
         def work() -> Counted:
-            with self.opened(schema, _names(schema, lowered.columns), dict(lowered.keys), progress) as session:
+            with self.opened(schema, names_of(schema, lowered.columns), dict(lowered.keys), progress) as session:
                 sums = [] if lowered.sums is None else session.integers(lowered.sums)
                 return Counted(sums, [_sorted(session.integers(sql)) for sql in lowered.spreads])
 
@@ -129,7 +132,7 @@ class Table(ABC):
         """Run the query of ``lower_keys``; return the keys that occur and how many people have each."""
 
         def work() -> list[tuple[Key, int]]:
-            with self.opened(schema, _names(schema, lowered.columns), {}, progress) as session:
+            with self.opened(schema, names_of(schema, lowered.columns), {}, progress) as session:
                 return session.keys(lowered.sql)
 
         return self.guarded("failed while it was read", COMPLETE, work)
@@ -146,7 +149,7 @@ class Table(ABC):
         raise failure  # here, outside the handlers, so that the engine's own error is not chained to it
 
 
-def _names(schema: Schema, columns: Sequence[str]) -> list[str]:
+def names_of(schema: Schema, columns: Sequence[str]) -> list[str]:
     """Return the columns to read, that of people among them."""
     return list(dict.fromkeys([*columns, *([] if schema.person is None else [schema.person])]))
 
@@ -194,6 +197,22 @@ def interruptible(work: Callable[[], T], tell: Callable[[], None], cancel: Calla
                 tell()
         except BaseException:  # an interrupt from the keyboard or from outside, or a fault of ``tell``
             cancel()
-            wait([running])
+            while wait([running], 1).not_done:
+                cancel()  # again: it may have come before the query
             raise
         return running.result()
+
+
+@contextmanager
+def quiet(name: str) -> Iterator[None]:
+    """Keep a library's logger from telling what this work, in this thread or one it starts, makes the engine say."""
+    logger, mine = logging.getLogger(name), threading.get_ident()
+
+    def others(record: logging.LogRecord) -> bool:
+        return record.thread != mine and not str(record.threadName).startswith("lapwing-engine")
+
+    logger.addFilter(others)
+    try:
+        yield
+    finally:
+        logger.removeFilter(others)
