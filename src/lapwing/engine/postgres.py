@@ -26,11 +26,12 @@ from .table import Problem, Progress, T, Table, added, interruptible, names_of, 
 _SETTINGS = """
 SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';
 SET LOCAL standard_conforming_strings = on; SET LOCAL transform_null_equals = off; SET LOCAL extra_float_digits = 1;
-SET LOCAL enable_mergejoin = off
+SET LOCAL enable_mergejoin = off;
+SELECT set_config('work_mem', '64MB', true) WHERE pg_size_bytes(current_setting('work_mem')) < pg_size_bytes('64MB')
 """
 """The search path is PostgreSQL's own, so that nobody's md5, floor or = can come before it.  Views keep what they were
 made with; a function that relies on the path must say it: ALTER FUNCTION ... SET search_path.  The planner may take a
-list of keys for a long one, and would sort all rows to merge them with it."""
+list of keys for a long one, and would sort all rows to merge them with it; rows are sorted by person in some memory."""
 
 _ALIVE = {"keepalives_idle": 60, "keepalives_interval": 10, "keepalives_count": 6}
 """A server that is gone is noticed after two minutes, not hours."""
