@@ -10,7 +10,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
@@ -115,11 +115,18 @@ class Table(ABC):
 
     def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Counted:
         """Run the query; return its integers."""
+        queries = [*([] if lowered.sums is None else [lowered.sums]), *lowered.spreads]
+        told = None if progress is None else _Shares(progress, len(queries))
 
         def work() -> Counted:
-            with self.opened(schema, _names(schema, lowered.columns), dict(lowered.keys), progress) as session:
-                sums = [] if lowered.sums is None else session.integers(lowered.sums)
-                return Counted(sums, [_sorted(session.integers(sql)) for sql in lowered.spreads])
+            found = []
+            with self.opened(schema, names_of(schema, lowered.columns), dict(lowered.keys), told) as session:
+                for sql in queries:
+                    found.append(session.integers(sql))
+                    if told is not None:
+                        told.done += 1
+            sums = [] if lowered.sums is None else found.pop(0)
+            return Counted(sums, list(map(_sorted, found)))
 
         return self.guarded("failed while it was read", COMPLETE, work)
 
@@ -129,7 +136,8 @@ class Table(ABC):
         """Run the query of ``lower_keys``; return the keys that occur and how many people have each."""
 
         def work() -> list[tuple[Key, int]]:
-            with self.opened(schema, _names(schema, lowered.columns), {}, progress) as session:
+            told = None if progress is None else _Shares(progress, 1)
+            with self.opened(schema, names_of(schema, lowered.columns), {}, told) as session:
                 return session.keys(lowered.sql)
 
         return self.guarded("failed while it was read", COMPLETE, work)
@@ -146,7 +154,21 @@ class Table(ABC):
         raise failure  # here, outside the handlers, so that the engine's own error is not chained to it
 
 
-def _names(schema: Schema, columns: Sequence[str]) -> list[str]:
+class _Shares:
+    """Is told the share of a query that is done, and tells the share of all of them, which does not fall."""
+
+    def __init__(self, progress: Progress, queries: int) -> None:
+        self._progress = progress
+        self._queries = queries
+        self._most = 0.0
+        self.done = 0
+
+    def __call__(self, share: float) -> None:
+        self._most = max(self._most, min((self.done + share) / self._queries, 1.0))
+        self._progress(self._most)
+
+
+def names_of(schema: Schema, columns: Sequence[str]) -> list[str]:
     """Return the columns to read, that of people among them."""
     return list(dict.fromkeys([*columns, *([] if schema.person is None else [schema.person])]))
 
@@ -193,7 +215,10 @@ def interruptible(work: Callable[[], T], tell: Callable[[], None], cancel: Calla
             while wait([running], 0.1).not_done:
                 tell()
         except BaseException:  # an interrupt from the keyboard or from outside, or a fault of ``tell``
-            cancel()
-            wait([running])
+            patience = 0.0
+            while wait([running], patience).not_done:
+                with suppress(Exception):  # the engine may be gone
+                    cancel()
+                patience = 0.1  # then again: what was only about to begin was not there to be cancelled
             raise
         return running.result()
