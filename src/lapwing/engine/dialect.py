@@ -37,7 +37,7 @@ class Dialect:
         limb: how many bits of an integer are summed at once, where a sum of large integers could overflow; 0 for all.
         exact: the type in which sums are multiplied and added; nothing if their own is wide enough.
         text: how texts are quoted: by doubling quotes, or with backslashes, which settings may change: then a text
-            that needs one is written by its bytes.
+            that needs one is written by its bytes, as is one with $, which may stand for a variable.
         careful: whether an operation on floats fails when its result is too small for one.
         ending: what ends a query.
         note: what to know before it is run.
@@ -66,7 +66,7 @@ class Dialect:
 
     def literal(self, value: Value | None) -> str:
         """Return a value as this engine's SQL writes it; numbers are of type double."""
-        if isinstance(value, str) and self.text and ("'" in value or "\\" in value):
+        if isinstance(value, str) and self.text and not set("'\\$").isdisjoint(value):
             return self.text.format(hex=value.encode().hex())
         return literal(value, double)
 

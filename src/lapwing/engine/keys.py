@@ -37,7 +37,8 @@ _NUMBER = {
       ELSE TRY_CAST(person AS DOUBLE) END""",
     POSTGRES.name: f"""CASE WHEN octet_length(CAST(person AS TEXT)) < 1000 AND CAST(person AS TEXT) ~ '{_DIGITS}'
       THEN CAST(CAST(person AS TEXT) AS DOUBLE PRECISION) END""",
-    SPARK.name: f"""CASE WHEN CAST(person AS STRING) RLIKE '{_DIGITS}'
+    SPARK.name: f"""CASE WHEN typeof(person) IN ('float', 'double') THEN TRY_CAST(person AS DOUBLE)
+      WHEN CAST(person AS STRING) RLIKE '{_DIGITS}'
       THEN TRY_CAST(CAST(person AS STRING) AS DOUBLE) END""",
 }
 """A person as a number, whatever type others make the column have: 1, 1.0 and a Python object of that value."""

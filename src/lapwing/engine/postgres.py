@@ -7,6 +7,7 @@ Settings of the user or the database that could give the SQL another meaning hol
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -154,7 +155,7 @@ class PostgresTable(Table):
     @contextmanager
     def _connected(self) -> Iterator[tuple[Any, str, dict[str, str]]]:
         """Yield a connection in its transaction, the full name of the table, and the types that may be read."""
-        with quiet("psycopg"), self._driver.connect(**self._options) as connection:
+        with quiet(logging.getLogger("psycopg")), self._driver.connect(**self._options) as connection:
             encoding = connection.info.parameter_status("server_encoding")
             if encoding != "UTF8":
                 raise Problem(f"could not be opened: its database has the encoding {encoding}, and UTF8 is needed")

@@ -1,7 +1,14 @@
 """Spark: a data frame, a table of the active session (spark:clinic.visits), or one behind Spark Connect.
 
-A Connect URL names the server, and behind a # the table: sc://spark.example:15002/;token=…#clinic.visits.  The session
-is the user's: no setting of it is changed, and the SQL means the same whatever they are.
+A Connect URL names the server, and behind a # the table: sc://spark.example:15002/;token=…#clinic.visits.  Behind a URL
+the session is our own; else it is the user's: no setting of it is changed, and the SQL means the same whatever they
+are.
+
+Every query reads the rows once.  The rows of one person meet in one task, which counts and weighs the same rows, so
+that claims E2 and K3 hold for a table that changes while it is read, and for one that is random.  There is one
+exception, and Spark owns it: when a machine is lost, its part is computed again.  From rows that are then others, a
+person can come to count once with the old rows and once with the new.  Read such a table from a snapshot (a version of
+a Delta or Iceberg table), or from a copy in files.
 """
 
 from __future__ import annotations
@@ -10,7 +17,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from secrets import token_hex
 from typing import Any
@@ -18,37 +25,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameter, InvalidSource
+from ..cells import column
+from ..errors import InvalidParameter, InvalidSource, Shown
 from ..schema import Column, Key, Kind, Schema, written
 from .dialect import SPARK
-from .table import Progress, T, Table, added, integers, interruptible
+from .table import Progress, T, Table, added, interruptible, names_of, quiet
 
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
+_FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
+_WIRES = ("py4j.clientserver", "py4j.java_gateway")
 
 _WHOLE = r"tinyint|smallint|int|bigint"
 _NUMBER = rf"{_WHOLE}|float|double|decimal\(\d+,-?\d+\)|boolean"
 _TEXT = r"string.*|char\(\d+\)|varchar\(\d+\)"
+_MICROS = "86400000000"
+_DAY = (
+    f"date_from_unix_date(CAST(unix_micros({{x}}) DIV {_MICROS} "
+    f"- CASE WHEN MOD(unix_micros({{x}}), {_MICROS}) < 0 THEN 1 ELSE 0 END AS INT))"
+)
+"""The day of a moment in UTC, whatever the session's time zone."""
+
 _CELLS: dict[Kind, dict[str, str]] = {
     "number": {_NUMBER: "{x}"},
     "integer": {_NUMBER: "{x}"},
     "text": {f"{_TEXT}|{_WHOLE}|boolean": "CAST({x} AS STRING)"},
     "date": {
         "date|timestamp_ntz": "{x}",
-        "timestamp": "to_utc_timestamp({x}, current_timezone())",
+        "timestamp": _DAY,
     },
     "boolean": {"boolean": "{x}", _WHOLE: "{x} <> 0"},
 }
 _PEOPLE = {
-    rf"{_WHOLE}|decimal\(\d+,-?\d+\)": "{x}",
+    _WHOLE: "{x}",
+    r"decimal\(\d+,\d+\)": f"format_number({{x}}, '0.{'#' * 38}')",  # a cast may write an exponent: a setting decides
     _TEXT: "CAST({x} AS STRING)",
     "float|double": "CASE WHEN NOT isnan({x}) THEN {x} END",
 }
 """How a cell is read, by what it is declared as and by its type; and the person.  Texts are equal only byte by byte."""
 
 
+_PATIENCE = {"max_retries": 5, "max_backoff": 10_000}
+"""How long to try to reach a server: a quarter of a minute, in place of Spark's ten minutes."""
+
+
 def is_spark(given: Any) -> bool:
     """Return whether this is an object of Spark, which must have been imported to make it."""
-    return type(given).__module__.startswith("pyspark.sql.")
+    return type(given).__module__.startswith("pyspark.")
 
 
 class SparkTable(Table):
@@ -61,8 +84,9 @@ class SparkTable(Table):
         self._frame: Any = None
         self._url, self._table = "", ""
         if not isinstance(given, str):
-            if type(given).__name__ != "DataFrame" or getattr(given, "isStreaming", False):
-                raise InvalidParameter(type(given).__name__, "table", 'a data frame: spark.table("visits") is one')
+            kind = type(given)
+            if kind.__name__ != "DataFrame" or not kind.__module__.startswith("pyspark.sql."):
+                raise InvalidParameter(given, "table", _FRAME)
             self._frame = given
             return
         _driver()
@@ -73,25 +97,50 @@ class SparkTable(Table):
     def __repr__(self) -> str:
         return f"Table({'DataFrame' if self._frame is not None else f'spark:{self._table}'!r})"
 
-    def _given(self) -> Any:
-        """Return the data frame."""
-        if self._frame is not None:
-            return self._frame
-        sessions = _driver().SparkSession
-        if self._url:
-            return sessions.builder.remote(self._url).getOrCreate().table(self._table)
-        return (sessions.getActiveSession() or sessions.builder.getOrCreate()).table(self._table)
+    @contextmanager
+    def _given(self) -> Iterator[Any]:
+        """Yield the data frame."""
+        with quiet(*_loggers()):
+            if self._frame is not None:
+                yield self._frame
+            elif self._url:
+                with _remote(self._url) as session:
+                    yield session.table(self._table)
+            else:
+                sessions = _driver().SparkSession
+                yield (sessions.getActiveSession() or sessions.builder.getOrCreate()).table(self._table)
 
     def columns(self, person: str | None = None) -> dict[str, str]:
-        def describe() -> dict[str, str]:
-            with _quiet():
-                return {field.name: field.dataType.simpleString() for field in self._given().schema.fields}
+        def describe() -> tuple[bool, list[tuple[str, str]]]:
+            with self._given() as frame:
+                frame.sparkSession.sql("SELECT 1").collect()  # a frame knows its schema when its session has ended
+                return frame.isStreaming, _fields(frame)
 
-        found = self.guarded("could not be opened", "Nothing was charged.", describe)
+        streams, fields = self.guarded("could not be opened", "Nothing was charged.", describe)
+        if streams:
+            raise InvalidParameter(
+                Shown("a stream"), "table", "a table or a data frame whose rows are there to be counted"
+            )
+        found = dict(fields)
+        twice = [name for name in found if sum(name == other for other, _ in fields) > 1]
+        if twice:
+            raise InvalidSource(self.name, f'has two columns named "{twice[0]}" in its table', "Rename one of them.")
         if person in found and _reading(found[person], _PEOPLE) is None:
             advice = "Make it a text or a whole number, so that no two people look the same."
             raise InvalidSource(self.name, f"has a person column of type {found[person].split('<')[0]}", advice)
         return found
+
+    def check(self, schema: Schema, columns: Sequence[str]) -> None:
+        super().check(schema, columns)
+        names = names_of(schema, columns)
+        odd = [name for name in names if "${" in name or sum(name.lower() == other.lower() for other in names) > 1]
+        if odd:
+            raise InvalidSource(
+                self.name,
+                f'has a column "{odd[0]}", which Spark would take for another: names differ in more than their case, '
+                "and have no ${ in them",
+                "Name a view in which it is renamed.",
+            )
 
     def reads(self, type_name: str, kind: Kind) -> bool:
         return _reading(type_name, _CELLS[kind]) is not None
@@ -100,17 +149,18 @@ class SparkTable(Table):
     def opened(
         self, schema: Schema, names: Sequence[str], keys: Mapping[str, str], progress: Progress | None
     ) -> Iterator[_Session]:
-        with _quiet():
-            frame = self._given()
+        with self._given() as frame:
             session = frame.sparkSession
-            kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+            fields = _fields(frame)
+            columns = [name for name, _ in fields]
             cells = []
             for name in names:
                 how = _PEOPLE if name == schema.person else _CELLS[schema.columns[name].kind]
-                x = SPARK.quoted(name)
-                cells.append(f"{(_reading(kinds[name], how) or '').format(x=x)} AS {x}")
+                at = columns.index(name)
+                cells.append(f"{(_reading(fields[at][1], how) or '').format(x=f'c{at}')} AS {SPARK.quoted(name)}")
             prefix = f"lapwing_{token_hex(8)}_"
-            views = {"given": frame, **{table: _keys(session, schema.columns[keys[table]]) for table in keys}}
+            given = frame.toDF(*(f"c{at}" for at in range(len(fields))))  # another column may differ by its case alone
+            views = {"given": given, **{table: _keys(session, schema.columns[keys[table]]) for table in keys}}
             try:
                 for view, made in views.items():
                     made.createOrReplaceTempView(prefix + view)
@@ -119,7 +169,21 @@ class SparkTable(Table):
                 yield _Session(session, steps, progress)
             finally:
                 for view in views:
-                    session.catalog.dropTempView(prefix + view)
+                    with suppress(Exception):  # a session that has ended has no views
+                        session.catalog.dropTempView(prefix + view)
+
+    def advice(self, error: BaseException) -> str:
+        kinds = {each.__name__ for each in type(error).__mro__}
+        if "AnalysisException" in kinds:
+            return "There is no such table for this session, or it has changed; spark.table(…) says more."
+        if "SparkConnectGrpcException" in kinds or "RpcError" in kinds:
+            return "The server cannot be reached, or ended the session; look at the URL."
+        return super().advice(error)
+
+
+def _fields(frame: Any) -> list[tuple[str, str]]:
+    """Return the names and types of the columns."""
+    return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
 
 def _reading(type_name: str, how: Mapping[str, str]) -> str | None:
@@ -135,21 +199,26 @@ def _driver() -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Spark's Python side from logging what this work, in this thread or one it starts, makes the engine say."""
-    loggers = [logging.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
-
-    def ours(record: logging.LogRecord) -> bool:
-        return record.thread != mine and not str(record.threadName).startswith("lapwing-engine")
-
-    mine = threading.get_ident()
-    for logger in loggers:
-        logger.addFilter(ours)
+def _remote(url: str) -> Iterator[Any]:
+    """Yield a session of our own on a server; the builder of sessions would give any that there is, on any server."""
+    policy = import_module("pyspark.sql.connect.client.retries").DefaultPolicy
+    session = import_module("pyspark.sql.connect.session").SparkSession(connection=url)
+    client = session.client
+    client.set_retry_policies([policy(**_PATIENCE)])
     try:
-        yield
+        yield session
     finally:
-        for logger in loggers:
-            logger.removeFilter(ours)
+        client.set_retry_policies([])
+        with suppress(Exception):  # the server may be gone
+            client.release_session()
+        with suppress(Exception):
+            client.close()
+
+
+def _loggers() -> list[logging.Logger]:
+    """Return the loggers of Spark's Python side, which tell what the engine says."""
+    get = import_module("pyspark.logger").PySparkLogger.getLogger  # of this class, or the user's own errors would fail
+    return [*map(get, _LOGGERS), *map(logging.getLogger, _WIRES)]
 
 
 class _Session:
@@ -175,34 +244,108 @@ class _Session:
         return self._run(sql, fetch)
 
     def _run(self, sql: str, fetch: Callable[[Any], T]) -> T:
-        text, tag = added(sql, self._steps), f"lapwing-{token_hex(8)}"
+        text = added(sql, self._steps)
+        jobs = (_Remote if ".connect." in type(self._session).__module__ else _Local)(self._session)
 
         def work() -> T:
-            self._session.addTag(tag)
-            try:
+            with jobs.marked():
                 return fetch(self._session.sql(text))
-            finally:
-                self._session.removeTag(tag)
 
         def tell() -> None:
             if self._progress is not None:
-                self._progress(0.0)
+                self._progress(jobs.share())
 
-        return interruptible(work, tell, lambda: self._session.interruptTag(tag))
+        return interruptible(work, tell, jobs.cancel)
+
+
+class _Local:
+    """The jobs of a query in a session of this process: one group, whatever thread of Spark's starts them."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._name = f"lapwing-{token_hex(8)}"
+
+    @contextmanager
+    def marked(self) -> Iterator[None]:
+        """Make what this thread starts one group."""
+        marks = {"spark.jobGroup.id": self._name, "spark.job.interruptOnCancel": "true"}
+        context = self._session.sparkContext
+        for mark, value in marks.items():
+            context.setLocalProperty(mark, value)
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # the session may have ended
+                for mark in marks:
+                    context.setLocalProperty(mark, None)
+
+    def share(self) -> float:
+        """Return the share that is done, 0 if it cannot be known."""
+        with suppress(Exception):
+            tracker = self._session.sparkContext.statusTracker()
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._name)]
+            stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+            return _share([(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage])
+        return 0.0
+
+    def cancel(self) -> None:
+        """End the jobs; tags would not do, for the thread that Spark collects a result in does not have them."""
+        self._session.sparkContext.cancelJobGroup(self._name)
+
+
+class _Remote:
+    """The jobs of a query behind Connect: they have a tag, and the thread that waits is told how far they are."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._name = f"lapwing-{token_hex(8)}"
+        self._done = 0.0
+        self._thread = 0
+
+    @contextmanager
+    def marked(self) -> Iterator[None]:
+        """Tag what this thread starts, and listen to what it is told."""
+        self._thread = threading.get_ident()
+        self._session.registerProgressHandler(self._told)
+        self._session.addTag(self._name)
+        try:
+            yield
+        finally:
+            self._session.removeTag(self._name)
+            self._session.removeProgressHandler(self._told)
+
+    def _told(self, stages: Any = None, **_: Any) -> None:
+        if threading.get_ident() == self._thread:  # other threads of the session have queries of their own
+            with suppress(Exception):
+                self._done = _share([(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()])
+
+    def share(self) -> float:
+        """Return the share that is done, as it was last told."""
+        return self._done
+
+    def cancel(self) -> None:
+        """End the jobs."""
+        self._session.interruptTag(self._name)
+
+
+def _share(stages: Sequence[tuple[int, int]]) -> float:
+    """Return the share of (done, all) tasks of the stages that have begun; of others some will be skipped."""
+    begun = [(done, tasks) for done, tasks in stages if done > 0]
+    return sum(done for done, _ in begun) / max(sum(tasks for _, tasks in begun), 1)
 
 
 def _column(values: Any) -> NDArray[Any]:
     """Return a column of Arrow as NumPy's integers, or Python's where one is larger."""
     if str(values.type).startswith("int"):
         return np.asarray(values.to_numpy())
-    return integers(values.to_pylist())
+    return column(list(map(int, values.to_pylist())))
 
 
-def _keys(session: Any, column: Column) -> Any:
+def _keys(session: Any, declared: Column) -> Any:
     """Return the table of a column's public keys."""
     arrow = import_module("pyarrow")
-    keys = list(map(written, column.keys or ()))
+    keys = list(map(written, declared.keys or ()))
     made = session.createDataFrame(
         arrow.table({"key": arrow.array(keys), "number": arrow.array(range(len(keys)), arrow.int32())})
     )
-    return made.selectExpr(f"CAST(key AS {SPARK.types[column.kind]}) AS key", "number")
+    return made.selectExpr(f"CAST(key AS {SPARK.types[declared.kind]}) AS key", "number")

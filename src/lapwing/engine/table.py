@@ -11,13 +11,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cells import column
 from ..errors import EngineError, InvalidSource
 from ..measure import Spread
 from ..schema import Key, Kind, Schema
@@ -118,11 +119,18 @@ class Table(ABC):
 
     def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Counted:
         """Run the query; return its integers."""
+        queries = [*([] if lowered.sums is None else [lowered.sums]), *lowered.spreads]
+        told = None if progress is None else _Shares(progress, len(queries))
 
         def work() -> Counted:
-            with self.opened(schema, names_of(schema, lowered.columns), dict(lowered.keys), progress) as session:
-                sums = [] if lowered.sums is None else session.integers(lowered.sums)
-                return Counted(sums, [_sorted(session.integers(sql)) for sql in lowered.spreads])
+            found = []
+            with self.opened(schema, names_of(schema, lowered.columns), dict(lowered.keys), told) as session:
+                for sql in queries:
+                    found.append(session.integers(sql))
+                    if told is not None:
+                        told.done += 1
+            sums = [] if lowered.sums is None else found.pop(0)
+            return Counted(sums, list(map(_sorted, found)))
 
         return self.guarded("failed while it was read", COMPLETE, work)
 
@@ -132,7 +140,8 @@ class Table(ABC):
         """Run the query of ``lower_keys``; return the keys that occur and how many people have each."""
 
         def work() -> list[tuple[Key, int]]:
-            with self.opened(schema, names_of(schema, lowered.columns), {}, progress) as session:
+            told = None if progress is None else _Shares(progress, 1)
+            with self.opened(schema, names_of(schema, lowered.columns), {}, told) as session:
                 return session.keys(lowered.sql)
 
         return self.guarded("failed while it was read", COMPLETE, work)
@@ -147,6 +156,20 @@ class Table(ABC):
             log.error("source %s %s: %s", self.name, what, type(error).__name__)
             failure = EngineError(self.name, what, budget, self.advice(error))
         raise failure  # here, outside the handlers, so that the engine's own error is not chained to it
+
+
+class _Shares:
+    """Is told the share of a query that is done, and tells the share of all of them, which does not fall."""
+
+    def __init__(self, progress: Progress, queries: int) -> None:
+        self._progress = progress
+        self._queries = queries
+        self._most = 0.0
+        self.done = 0
+
+    def __call__(self, share: float) -> None:
+        self._most = max(self._most, min((self.done + share) / self._queries, 1.0))
+        self._progress(self._most)
 
 
 def names_of(schema: Schema, columns: Sequence[str]) -> list[str]:
@@ -170,17 +193,8 @@ def whole_columns(chunks: Iterable[Sequence[Sequence[Any]]]) -> list[NDArray[Any
 
     Of no rows there are no columns.
     """
-    found = [[integers(column) for column in zip(*rows, strict=True)] for rows in chunks]
+    found = [[column(list(map(int, each))) for each in zip(*rows, strict=True)] for rows in chunks]
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
-
-
-def integers(values: Sequence[Any]) -> NDArray[Any]:
-    """Return a column of whole numbers, whatever their type."""
-    whole = [int(value) for value in values]
-    try:
-        return np.array(whole, dtype=np.int64)
-    except OverflowError:
-        return np.array(whole, dtype=object)
 
 
 def added(sql: str, steps: Sequence[str]) -> str:
@@ -196,23 +210,27 @@ def interruptible(work: Callable[[], T], tell: Callable[[], None], cancel: Calla
             while wait([running], 0.1).not_done:
                 tell()
         except BaseException:  # an interrupt from the keyboard or from outside, or a fault of ``tell``
-            cancel()
-            while wait([running], 1).not_done:
-                cancel()  # again: it may have come before the query
+            patience = 0.0
+            while wait([running], patience).not_done:
+                with suppress(Exception):  # the engine may be gone
+                    cancel()
+                patience = 0.1  # then again: what was only about to begin was not there to be cancelled
             raise
         return running.result()
 
 
 @contextmanager
-def quiet(name: str) -> Iterator[None]:
-    """Keep a library's logger from telling what this work, in this thread or one it starts, makes the engine say."""
-    logger, mine = logging.getLogger(name), threading.get_ident()
+def quiet(*loggers: logging.Logger) -> Iterator[None]:
+    """Keep a library from logging what this work, in this thread or one it starts, makes the engine say."""
+    mine = threading.get_ident()
 
     def others(record: logging.LogRecord) -> bool:
         return record.thread != mine and not str(record.threadName).startswith("lapwing-engine")
 
-    logger.addFilter(others)
+    for logger in loggers:
+        logger.addFilter(others)
     try:
         yield
     finally:
-        logger.removeFilter(others)
+        for logger in loggers:
+            logger.removeFilter(others)
