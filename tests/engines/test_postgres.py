@@ -286,9 +286,9 @@ AFTER = {
     "a timeout": (["ALTER ROLE {role} SET statement_timeout = '3s'"], "x + length(pg_sleep(9)::text)", "statement_tim"),
     "no room": (
         [
-            "INSERT INTO visits SELECT 'p' || i, 1, 1, 'a' FROM generate_series(1, 20000) AS i",
+            "INSERT INTO visits SELECT repeat('p', 200) || i, 1, 1, 'a' FROM generate_series(1, 400000) AS i",
             "ALTER ROLE {role} SET temp_file_limit = 0",
-            "ALTER ROLE {role} SET work_mem = '64kB'",
+            "ALTER ROLE {role} SET max_parallel_workers_per_gather = 0",  # each may have memory of its own
         ],
         "x",
         "ran out of memory",
