@@ -22,7 +22,7 @@ import numpy as np
 from . import exact, report
 from .accuracy import sum_margin, tail_quantile
 from .clipped import Clipped
-from .engine.dialect import DUCKDB, RUN, Dialect, dialect
+from .engine.dialect import DUCKDB, Dialect, dialect
 from .engine.lowering import Lowered, lower
 from .errors import InvalidParameter
 from .exact import NANO, Number
@@ -105,10 +105,7 @@ class Plan:
     def to_sql(self, engine: str) -> str:
         """Return the SQL for an engine by its name; for one on which it was never run, a comment says so."""
         to = dialect(engine)
-        sql = self.on(to).sql
-        if to.name in RUN:
-            return sql
-        return f"-- not run here: written for {to.name} and checked as text alone{to.note and f'; {to.note}'}\n{sql}"
+        return to.remark + self.on(to).sql
 
     @property
     def split(self) -> dict[str, str]:

@@ -60,6 +60,12 @@ class Dialect:
     ending: str = ""
     note: str = ""
 
+    @property
+    def remark(self) -> str:
+        """A comment that says so, if the SQL is written but was not run here."""
+        told = f"{self.name} and checked as text alone{self.note and f'; {self.note}'}"
+        return "" if self.name in RUN else f"-- not run here: written for {told}\n"
+
     def quoted(self, name: str) -> str:
         """Return a name as this engine's SQL writes it."""
         return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
