@@ -55,6 +55,7 @@ class Release:
     confidence: Fraction = NINETY_FIVE
     simultaneous: bool = False
     view: Literal["unbiased", "nonnegative"] = "unbiased"
+    completed: bool = False
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
         """Return the same answer with error bars of another confidence, or that hold for all cells at once."""
@@ -413,6 +414,8 @@ class Release:
         left = f"ε left: {exact.text(self.remaining or Fraction(0))}"
         if self.repeated:
             return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {left}"
+        if self.completed:
+            return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
         return f"Charged ε = {exact.text(self.plan.epsilon)} as entry {self.entry}.  {left}"
 
     def __repr__(self) -> str:

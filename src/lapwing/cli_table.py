@@ -53,7 +53,7 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 
     \b
     lapwing init visits.parquet
-    lapwing init postgresql://lapwing@db.example/clinic#visits
+    lapwing init 'postgresql://lapwing@db.example/clinic#visits'
     """
     from .sourcefile import NO_SECRET, describe
 

@@ -231,7 +231,8 @@ def _discovery(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None)
     if not isinstance(answer, dict) or len(answer.get("keys", ())) != len(answer.get("counts", [None])):
         raise LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
     left = ledger.remaining, ledger.delta.remaining
-    return Discovery(plan, entry.number, entry.answered, answer, *left, analyst)
+    completed = entry.repeated and not entry.answered
+    return Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
 
 
 def recall_keys(schema: Schema, ledger: Ledger, number: int) -> Discovery | None:
@@ -282,6 +283,7 @@ class Discovery:
     remaining_delta: Fraction
     analyst: str | None = None
     confidence: Fraction = NINETY_FIVE
+    completed: bool = False
 
     def at(self, confidence: Number) -> Discovery:
         """Return the same answer with error bars of another confidence."""
@@ -441,6 +443,8 @@ class Discovery:
         left = f"Left: ε = {exact.text(self.remaining)}, δ = {exact.text(self.remaining_delta)}"
         if self.repeated:
             return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {left}"
+        if self.completed:
+            return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
         spent = f"ε = {exact.text(self.epsilon)}, δ = {exact.text(self.delta)}"
         return f"Charged {spent} as entry {self.entry}.  {left}"
 

@@ -115,7 +115,9 @@ def make_release(
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
         answer = ledger.record(entry, _answer(plan, table, entropy, progress))
-    return _fitting(Release(plan, entry.number, entry.answered, answer, ledger.remaining, analyst), ledger)
+    completed = entry.repeated and not entry.answered
+    made = Release(plan, entry.number, entry.answered, answer, ledger.remaining, analyst, completed=completed)
+    return _fitting(made, ledger)
 
 
 def _fitting(made: Release, ledger: Ledger) -> Release:

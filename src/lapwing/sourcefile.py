@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from .engine.connect import connect, is_url, public, title
 from .report import toml, toml_name
-from .schema import KINDS
+from .schema import KINDS, Kind
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
             "INT", "INT2", "INT4", "INT8")  # fmt: skip
@@ -35,7 +36,7 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
     named = {"name": toml(name), "table": toml(place), "ledger": toml(f"{name}.ledger")}
     parts = [_HEAD.format(**named, note=f"\n# {NO_SECRET}" if is_url(table) and place != table else "")]
     for column, kind in columns.items():
-        parts.append(_column(column, kind, any(opened.reads(kind, each) for each in KINDS)))
+        parts.append(_column(column, kind, [each for each in KINDS if opened.reads(kind, each)]))
     return name, "\n".join(parts)
 
 
@@ -67,11 +68,11 @@ epsilon = 1                       # the total that may ever be spent on this tab
 """
 
 
-def _column(name: str, kind: str, readable: bool) -> str:
+def _column(name: str, kind: str, read: Sequence[Kind]) -> str:
     """Return the lines of one column, to be uncommented and filled in."""
     base = re.split("[(<]", kind)[0].upper()  # in brackets there may be values: those of an ENUM
     head = f"# [columns.{toml_name(name)}]                # {'text' if base in _TEXTS else base.lower()}"
-    if not readable:
+    if not read:
         return f"{head}\n# cannot be read as it is: name a view in which it is converted\n"
     if base in _NUMBERS:
         body = "# low = ?\n# high = ?\n# integer = true"
@@ -82,6 +83,7 @@ def _column(name: str, kind: str, readable: bool) -> str:
     elif base in _DATES:
         body = '# type = "date"'
     else:
-        body = "# keys = [?]                    # to group by it\n# low = ?                       # or, for numbers"
-        body += "\n# high = ?"
+        body = "# keys = [?]                    # to group by it"
+        if "number" in read:
+            body += "\n# low = ?                       # or, for numbers\n# high = ?"
     return f"{head}\n{body}\n"

@@ -512,7 +512,9 @@ def test_T24_a_rare_key_appears_nowhere_also_when_the_engine_fails(form, tmp_pat
             source.discover("key", epsilon=2, delta="1e-12")
     seen += [everything_about(caught.value), caplog.text, *capfd.readouterr()]
     before = source.ledger.delta.spent
-    assert not source.discover("key", epsilon=2, delta="1e-12").repeated  # completed, at no charge
+    completed = source.discover("key", epsilon=2, delta="1e-12")
+    assert not completed.repeated
+    assert "which was charged before: nothing more was charged" in str(completed)
     assert source.ledger.delta.spent == before
     assert not any(CANARY in text for text in seen)
     assert CANARY.encode() not in (tmp_path / "t.ledger").read_bytes()

@@ -329,6 +329,6 @@ def test_a_limit_of_memory_that_is_no_size_is_refused_before_anything_is_charged
     monkeypatch.setenv("LAPWING_MEMORY", limit)
     source = lw.Source(arrow([{"x": 1.0}], ["x"]), name="t", columns={"x": lw.number(0, 1)}, epsilon=1,
                        ledger=tmp_path / "t.ledger")  # fmt: skip
-    with pytest.raises(errors.EngineError, match=r"no size such as 1GB\. Nothing was charged"):
+    with pytest.raises(errors.EngineError, match=r"Nothing was charged\. Write a size such as 1GB\."):
         source.release(lw.count(), epsilon=1)
     assert source.ledger.spent == 0

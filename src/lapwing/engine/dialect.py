@@ -177,5 +177,5 @@ def dialect(name: str) -> Dialect:
     """Return the dialect of an engine by its name."""
     known = {**RUN, **WRITTEN}
     if name not in known:
-        raise InvalidParameter(name, "dialect", f"one of {', '.join(known)}")
+        raise InvalidParameter(name, "engine", f"one of {', '.join(known)}")
     return known[name]

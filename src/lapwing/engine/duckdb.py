@@ -152,7 +152,7 @@ class DuckDBTable(Table):
 
     def advice(self, error: BaseException) -> str:
         if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
-            return "It ran out of memory or of room for temporary files."
+            return "It ran out of memory (LAPWING_MEMORY, if it is set) or of room for temporary files."
         if isinstance(error, duckdb.IOException | OSError | EOFError):
             return "The file is missing, unreadable or not of its kind."
         if isinstance(error, duckdb.InterruptException):
@@ -197,7 +197,7 @@ def _connect(spill: str) -> duckdb.DuckDBPyConnection:
     limit = os.environ.get("LAPWING_MEMORY")
     if limit is not None:
         if not _SIZE.fullmatch(limit):
-            raise Problem(f'cannot be read with LAPWING_MEMORY = "{limit}", which is no size such as 1GB')
+            raise Problem(f'cannot be read with LAPWING_MEMORY = "{limit}"', "Write a size such as 1GB.")
         config["memory_limit"] = limit
     connection = duckdb.connect(":memory:", config=config)
     connection.execute(_SETTINGS)

@@ -38,7 +38,9 @@ _ALIVE = {"keepalives_idle": 60, "keepalives_interval": 10, "keepalives_count": 
 """A server that is gone is noticed after two minutes, not hours."""
 
 _CHUNK = 2**14
-_PLACE = "a URL postgresql://user@host/database#table, with #, @, /, : and ? in names and passwords written as %23 etc."
+_PLACE = (
+    "a URL postgresql://user@host/database#table, with #, @, /, : and ? in names and passwords written as %23 and so on"
+)
 _SECRETS = {"password", "sslpassword", "oauth_client_secret"}
 
 _WHOLE = ("int2", "int4", "int8")
@@ -90,6 +92,7 @@ class PostgresTable(Table):
     """A table or view of a PostgreSQL server."""
 
     dialect = POSTGRES
+    hint = "An expression of a view may fail on some row: the server's log says more."
 
     def __init__(self, url: str, name: str) -> None:
         super().__init__(name)
@@ -166,7 +169,8 @@ class PostgresTable(Table):
                 (number,) = connection.execute(_FIND, [self.relation]).fetchone()
             if number is None:
                 raise Problem(
-                    f"could not be opened: there is no table {self.relation}, or its schema is closed to this user"
+                    f"could not be opened: there is no table {self.relation}, or its schema is closed to this user",
+                    "Names are taken as they are written, in their case.",
                 )
             connection.execute(_SETTINGS)
             yield connection, _place(connection, number), self._types(connection, number)
@@ -234,7 +238,7 @@ def _place(connection: Any, number: int) -> str:
         (full, "is a materialized view without data (REFRESH MATERIALIZED VIEW)"),
     ):
         if not holds:
-            raise Problem(f"could not be opened: {place} {why}")
+            raise Problem(f"could not be opened: {place} {why}", "See docs/how-to/postgres.md.")
     return place
 
 
@@ -244,6 +248,8 @@ def relation_names(relation: str) -> list[str]:
     Names are taken as they are, in their case; with quotes around it, one may hold a dot.
     """
     told = unquote(relation)
+    if not told:
+        raise InvalidParameter("this URL", "table", "named behind a #, as in 'postgresql://user@host/database#table'")
     parts = re.findall(r'"(?:[^"]|"")+"|[^".]+', told)
     if not 1 <= len(parts) <= 2 or ".".join(parts) != told or "\0" in told or re.search("[#@/:?]", relation):
         raise InvalidParameter("this URL", "table", _PLACE)

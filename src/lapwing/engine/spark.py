@@ -34,7 +34,7 @@ from .table import Progress, T, Table, added, interruptible, names_of, quiet
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
 _FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
-_WIRES = ("py4j.clientserver", "py4j.java_gateway")
+_WIRES = ("py4j.clientserver", "py4j.java_gateway", "root")
 
 _WHOLE = r"tinyint|smallint|int|bigint"
 _NUMBER = rf"{_WHOLE}|float|double|decimal\(\d+,-?\d+\)|boolean"
@@ -78,6 +78,7 @@ class SparkTable(Table):
     """A data frame, or a table that a session knows by name."""
 
     dialect = SPARK
+    hint = "Its session may have ended, or an expression of a view may fail on some row: the driver's log says more."
 
     def __init__(self, given: Any, name: str) -> None:
         super().__init__(name)
@@ -174,6 +175,8 @@ class SparkTable(Table):
 
     def advice(self, error: BaseException) -> str:
         kinds = {each.__name__ for each in type(error).__mro__}
+        if "PySparkRuntimeError" in kinds and getattr(error, "getCondition", str)() == "JAVA_GATEWAY_EXITED":
+            return "Spark needs Java 17 or later: install it, or let JAVA_HOME name it."
         if "AnalysisException" in kinds:
             return "There is no such table for this session, or it has changed; spark.table(…) says more."
         if "SparkConnectGrpcException" in kinds or "RpcError" in kinds:

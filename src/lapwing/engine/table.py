@@ -56,13 +56,19 @@ class Session(Protocol):
 
 
 class Problem(Exception):
-    """Something public about the table that a message may say."""
+    """Problem(what, advice): something public about the table that a message may say."""
+
+    def __init__(self, what: str, advice: str = "Look at what `table` names.") -> None:
+        super().__init__(what, advice)
 
 
 class Table(ABC):
     """Where the rows are."""
 
     dialect: ClassVar[Dialect]
+    hint: ClassVar[str] = ""
+    """What may be wrong where nothing else is known."""
+
     is_csv = False
     """Whether the rows are lines of text, of which some may be left out."""
 
@@ -84,7 +90,7 @@ class Table(ABC):
 
     def advice(self, error: BaseException) -> str:
         """Return what to do about a failure, by its kind alone."""
-        return "The kind of failure is in the log lapwing.engine."
+        return f"{self.hint} The kind of failure is in Python's log lapwing.engine.".lstrip()
 
     def holds(self, file: Path) -> bool:
         """Return whether a file is, or if it is made will be, one of the table's."""
@@ -110,7 +116,7 @@ class Table(ABC):
         """Return what is wrong with a declared column that is not among ``columns``, and what to do."""
         return (
             f'declares the column "{column}", which its table does not have',
-            "Look at the first line of the CSV file, or at the schema of the table; `lapwing init` lists the columns.",
+            "`lapwing init` lists its columns; those of a CSV file are its first line.",
         )
 
     def reads(self, type_name: str, kind: Kind) -> bool:
@@ -151,7 +157,8 @@ class Table(ABC):
         try:
             return work()
         except Problem as problem:
-            failure = EngineError(self.name, str(problem), budget, "Look at what `table` names.")
+            what, advice = problem.args
+            failure = EngineError(self.name, what, budget, advice)
         except Exception as error:  # whatever it is, its text may quote a cell
             log.error("source %s %s: %s", self.name, what, type(error).__name__)
             failure = EngineError(self.name, what, budget, self.advice(error))
