@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format docs bench coverage clean
+.PHONY: help install demo test cluster check format docs bench coverage clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,7 +21,10 @@ demo: $(READY)  ## show what Lapwing does, on built-in data
 	@$(BIN)/lapwing demo
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup --cov --cov-report=term
+
+cluster: $(READY)  ## run the tests on Spark on a cluster of this machine, and on Spark Connect
+	$(BIN)/python -m tests.cluster -q
 
 check: $(READY)  ## lint, types, layers, generated pages
 	$(BIN)/ruff check --output-format concise .

@@ -1,6 +1,7 @@
 """Fixtures and settings for all tests."""
 
 import os
+import shutil
 import uuid
 import warnings
 
@@ -9,6 +10,14 @@ from hypothesis import settings
 
 settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
+
+JAVA = shutil.which("java", path=os.pathsep.join([f"{os.environ.get('JAVA_HOME', '')}/bin", os.environ["PATH"]]))
+NO_JAVA = "NO JAVA HERE: the tests on Spark are SKIPPED; install a Java runtime of version 17 or later to run them"
+
+
+def pytest_terminal_summary(terminalreporter):
+    if any(NO_JAVA in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line(NO_JAVA, red=True, bold=True)
 
 
 @pytest.fixture(scope="session")

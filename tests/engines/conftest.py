@@ -4,44 +4,58 @@ With LAPWING_SPARK=sc://… or spark://… the Spark tests run on that server in
 """
 
 import os
-import shutil
+import sys
 import warnings
+from contextlib import suppress
 
 import pytest
 
+from ..conftest import JAVA, NO_JAVA
 from ..tables import TYPES, make
 
-JAVA = shutil.which("java", path=os.pathsep.join([f"{os.environ.get('JAVA_HOME', '')}/bin", os.environ["PATH"]]))
-NO_JAVA = "NO JAVA HERE: the tests on Spark are SKIPPED; install a Java runtime of version 17 or later to run them"
+WHERE = os.environ.get("LAPWING_SPARK", "local[2]")
+REMOTE = WHERE.startswith("sc://")
+ON_SPARK = pytest.mark.xdist_group("spark")
+"""For tests on Spark: one process of pytest runs them all, on one Java machine."""
+
 SQL_TYPES = {"person": "text", "x": "float8", "y": "float8", "key": "text", "code": "bigint", "day": "date",
              "yes": "boolean"}  # fmt: skip
 
 
-def pytest_terminal_summary(terminalreporter):
-    if any(NO_JAVA in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
-        terminalreporter.write_line(NO_JAVA, red=True, bold=True)
-
-
 @pytest.fixture(scope="session")
-def spark():
-    """A Spark session for this run: local, or the one that LAPWING_SPARK names."""
+def sparks(tmp_path_factory):
+    """A function that returns the Spark session of this run, or a new one if it was stopped."""
     if not JAVA:
         pytest.skip(NO_JAVA)
     from pyspark.sql import SparkSession
 
-    where = os.environ.get("LAPWING_SPARK", "local[2]")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        builder = SparkSession.builder
-        builder = builder.remote(where) if where.startswith("sc://") else builder.master(where)
-        settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.memory": "1g",
-                    "spark.log.level": "OFF", "spark.sql.session.timeZone": "America/New_York"}  # fmt: skip
-        for name, value in settings.items():
-            if not where.startswith("sc://") or name.startswith("spark.sql."):
-                builder = builder.config(name, value)
-        session = builder.getOrCreate()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {"spark.sql.shuffle.partitions": "3", "spark.sql.session.timeZone": "America/New_York"}
+    if not REMOTE:
+        settings |= {
+            "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "1g",
+            "spark.executor.memory": "600m", "spark.log.level": "OFF", "spark.task.maxFailures": "2",
+            "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        }  # fmt: skip
+
+    def session():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            builder = SparkSession.builder.remote(WHERE) if REMOTE else SparkSession.builder.master(WHERE)
+            return builder.config(map=settings).getOrCreate()
+
     yield session
-    session.stop()
+    with suppress(Exception):
+        if REMOTE:
+            SparkSession.getActiveSession().client.set_retry_policies([])  # the server may be gone
+        SparkSession.getActiveSession().stop()
+
+
+@pytest.fixture
+def spark(sparks):
+    """A Spark session: local, or the one that LAPWING_SPARK names."""
+    return sparks()
 
 
 def postgres_table(url, rows, name="t"):
@@ -57,7 +71,7 @@ def postgres_table(url, rows, name="t"):
     return f"{url}#{name}"
 
 
-@pytest.fixture(params=["duckdb", "postgres", "spark"])
+@pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=ON_SPARK)])
 def table_of(request):
     """A function from rows to a table on the engine."""
     if request.param == "duckdb":
@@ -66,4 +80,9 @@ def table_of(request):
         url = request.getfixturevalue("postgres")
         return lambda rows: postgres_table(url, rows)
     session = request.getfixturevalue("spark")
-    return lambda rows: session.createDataFrame(make(rows, "arrow", None))
+
+    def frame(rows):
+        made = session.createDataFrame(make(rows or [{}], "arrow", None))
+        return made if rows else made.limit(0)  # Connect takes no table without rows
+
+    return frame

@@ -19,7 +19,8 @@ from ..tables import engine_tally, index, make, plan_of, python_tally
 NUMBERS = [None, math.nan, math.inf, -math.inf, 1.7976931348623157e308, -1e300, 5e-324, -5e-324, 2.3e-308, -0.0, 0.0,
            2.5, -2.0, 7.0, 6.999999999999999, 1e18, 2.0**53 + 2, -0.5, 100.0]  # fmt: skip
 KEYS = [None, "", "a", "A", "a ", "it's", 'say "hi"', "back\\slash", "100%", "%s", "{x}", "é", "e\u0301", "日本", "😀",
-        "line\nbreak", "\u2028", "x" * 300, "'; DROP TABLE t; --", "NULL", "nan", "-7"]  # fmt: skip
+        "line\nbreak", "\u2028", "x" * 300, "'; DROP TABLE t; --", "NULL", "nan", "-7",
+        "${env:HOME}"]  # fmt: skip
 CODES = [None, -7, 0, 3, -(2**62), 2**62, 2**53 + 1]
 DAYS = [None, date(2024, 1, 1), date(2023, 12, 31), date(1, 1, 1), date(9999, 12, 31), date(1969, 7, 20)]
 PEOPLE = [None, "p", "P", "p ", "", "7", "007", "é", "😀", "o'neil", *(f"q{i}" for i in range(12))]
@@ -28,7 +29,8 @@ COLUMNS = {
     "x": lw.number(-2, 7, integer=True),
     "y": lw.number("-0.5", 100),
     "key": lw.keys(
-        ["a", "it's", 'say "hi"', "back\\slash", "100%", "%s", "{x}", "é", "日本", "😀", "-7"], other="rest"
+        ["a", "it's", 'say "hi"', "back\\slash", "100%", "%s", "{x}", "é", "日本", "😀", "-7", "${env:HOME}"],
+        other="rest",
     ),
     "code": lw.keys([-7, 3, 0]),
     "day": "date",
@@ -47,6 +49,7 @@ MORE = [
     ((lw.cdf("y", 20),), ("key",), None),
     ((lw.histogram("y", [-0.5, 0, 1, 2.5, 100]),), ("code",), "x IS NOT NULL"),
     ((lw.variance("y"), lw.variance("x")), ("key", "code"), "key IN ('a', 'it''s', 'back\\slash', '100%') OR x < y"),
+    ((lw.count(), lw.proportion("key = '${env:HOME}'")), (), "key IN ('${env:HOME}', '😀', '%s', '{x}')"),
     ((lw.count("day"), lw.proportion("key = '日本'")), (), "NOT (day < '2024-01-01') OR code = -7"),
 ]
 

@@ -33,6 +33,7 @@ from .table import Progress, T, Table, added, integers, interruptible, names_of
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
 _FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
+_WIRES = ("py4j.clientserver", "py4j.java_gateway")
 
 _WHOLE = r"tinyint|smallint|int|bigint"
 _NUMBER = rf"{_WHOLE}|float|double|decimal\(\d+,-?\d+\)|boolean"
@@ -111,7 +112,9 @@ class SparkTable(Table):
     def columns(self, person: str | None = None) -> dict[str, str]:
         def describe() -> tuple[bool, list[tuple[str, str]]]:
             with self._given() as frame:
-                assert frame.sparkSession.sql("SELECT 1").schema  # a frame knows its schema when its session has ended
+                frame.sparkSession.sql("SELECT 1").limit(
+                    0
+                ).collect()  # a frame knows its schema when its session has ended
                 return frame.isStreaming, _fields(frame)
 
         streams, fields = self.guarded("could not be opened", "Nothing was charged.", describe)
@@ -217,7 +220,7 @@ def _remote(url: str) -> Iterator[Any]:
 def _quiet() -> Iterator[None]:
     """Keep Spark's Python side from logging what this work, in this thread or one it starts, makes the engine say."""
     get = import_module("pyspark.logger").PySparkLogger.getLogger  # of this class, or the user's own errors would fail
-    loggers = [get(name) for name in _LOGGERS]
+    loggers = [*map(get, _LOGGERS), *map(logging.getLogger, _WIRES)]
 
     def others(record: logging.LogRecord) -> bool:
         return record.thread != mine and not str(record.threadName).startswith("lapwing-engine")
@@ -311,6 +314,8 @@ class _Remote:
         self._session = session
         self._name = f"lapwing-{token_hex(8)}"
         self._done = 0.0
+        self._begun = False
+        self._asked = 0
         self._thread = 0
 
     @contextmanager
@@ -328,6 +333,7 @@ class _Remote:
     def _told(self, stages: Any = None, **_: Any) -> None:
         if threading.get_ident() == self._thread:  # other threads of the session have queries of their own
             with suppress(Exception):
+                self._begun = self._begun or bool(stages)
                 self._done = _share([(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()])
 
     def share(self) -> float:
@@ -335,8 +341,10 @@ class _Remote:
         return self._done
 
     def cancel(self) -> None:
-        """End the jobs."""
-        self._session.interruptTag(self._name)
+        """End the jobs, once there are any: a query is interrupted but once, and may not notice before."""
+        self._asked += 1
+        if self._begun or self._asked > 30:
+            self._session.interruptTag(self._name)
 
 
 def _share(stages: Sequence[tuple[int, int]]) -> float:
