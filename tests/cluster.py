@@ -78,7 +78,7 @@ def cluster(folder):
 
 
 @contextmanager
-def server(folder, master, **settings):
+def server(folder, master):
     """Yield the URL of a Spark Connect server on a master, and its process id."""
     told = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -86,9 +86,11 @@ def server(folder, master, **settings):
         "spark.connect.progress.reportInterval": "100ms",
         "spark.driver.memory": "1g",
         "spark.executor.memory": "600m",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # half the time, and another way to compute the same
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.task.maxFailures": "2",
         "spark.ui.enabled": "false",
-        **settings,
     }
     listed = [word for name, value in told.items() for word in ("--conf", f"{name}={value}")]
     submit = ["--master", master, "--class", SERVER, *listed, "spark-internal"]

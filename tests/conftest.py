@@ -11,7 +11,7 @@ from hypothesis import settings
 settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
 
-JAVA = shutil.which("java", path=os.pathsep.join([f"{os.environ.get('JAVA_HOME', '')}/bin", os.environ["PATH"]]))
+JAVA = shutil.which(f"{os.environ['JAVA_HOME']}/bin/java" if os.environ.get("JAVA_HOME") else "java")
 NO_JAVA = "NO JAVA HERE: the tests on Spark are SKIPPED; install a Java runtime of version 17 or later to run them"
 
 

@@ -251,7 +251,7 @@ class Release:
         """Write the columns of ``flat`` to a Parquet file, some groups at a time.
 
         Args:
-            path: a file; or a folder, which is there or ends in a slash, for files part-00000.parquet and so on.
+            path: a file; or a folder, empty or new and with a slash at its end, for files part-00000.parquet and so on.
             progress: a function that is told the share that is done, 0 to 1.
         """
         with self._writing(path):
@@ -277,7 +277,8 @@ class Release:
             f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._note(), self.plan.sql
         )
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            with self._writing(path), in_place_of(path) as made:
+                made.write_text(page, encoding="utf-8")
         return page
 
     def plot(self, statistic: str | None = None) -> Any:

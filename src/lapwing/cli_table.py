@@ -154,9 +154,9 @@ def _left(source: Source) -> str:
 @click.option(
     "--output", metavar="PATH",
     help="Write to a new file, in the format of its ending (.csv, .json, .parquet, .html) if none is given; "
-    "or Parquet files to a folder, which is there or ends in a slash.",
+    "or Parquet files to a folder, which is empty or new and ends in a slash.",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Write over a file, or over parts in a folder, that exists.")
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
 @confidence_option
 @format_options("table", "json", "csv", "parquet", "html")
 def release(
@@ -192,7 +192,7 @@ def release(
         if chosen and form != "parquet":
             raise click.UsageError(f"{output} is a folder, which holds Parquet files only: give a file")
         form = "parquet"
-        _check_folder(Path(output), force, opened.holds(Path(output) / "part-00000.parquet"))
+        _check_folder(Path(output), opened.holds(Path(output) / "part-00000.parquet"))
     else:
         file = Path(output)
         _check_writable(file, force, file.resolve() == Path(source).resolve() or opened.holds(file))
@@ -238,16 +238,14 @@ def _check_writable(output: Path, force: bool, precious: bool) -> None:
         raise click.UsageError(f"{output} cannot be written")
 
 
-def _check_folder(output: Path, force: bool, precious: bool) -> None:
+def _check_folder(output: Path, precious: bool) -> None:
     """Refuse, before anything is charged, a folder that cannot or should not be written to; none is made."""
-    from .files import parts_in
-
     if precious:
         raise click.UsageError(f"files in {output} would become a part of the table: give another folder")
     if output.exists() and not output.is_dir():
         raise click.UsageError(f"{output} is a file: give another folder")
-    if parts_in(output) and not force:
-        raise click.UsageError(f"{output} holds parts already: give another folder, or --force to write over them")
+    if output.exists() and any(output.iterdir()):
+        raise click.UsageError(f"{output} is not empty: give another folder")
     place = output if output.exists() else output.parent
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise click.UsageError(f"{output} cannot be written")

@@ -19,7 +19,6 @@ from .query import literal
 
 Piece = Mapping[str, NDArray[Any]]
 
-_PARTS = "part-[0-9][0-9][0-9][0-9][0-9].parquet"
 _COPYING = 1 / 3
 """The share of the time that it takes to make one file of many."""
 
@@ -27,11 +26,6 @@ _COPYING = 1 / 3
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is that of a folder: one that is there, or one that ends in a slash."""
     return os.fspath(path).endswith((os.sep, "/")) or Path(path).is_dir()
-
-
-def parts_in(folder: Path) -> list[Path]:
-    """Return the parts of a release in a folder."""
-    return sorted(folder.glob(_PARTS))
 
 
 @contextmanager
@@ -76,15 +70,15 @@ def write_parquet(
 
 
 def _write_folder(folder: Path, pieces: Iterator[Piece], tell: Callable[[int], None]) -> None:
-    """Write all parts, then put them in the place of those that are there."""
+    """Write all parts to a folder that is new or empty: files in it could be a table's own."""
     new = not folder.exists()
+    if not new and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty")
     folder.mkdir(exist_ok=True)
     try:
         with TemporaryDirectory(prefix=".lapwing-", dir=folder) as hidden:
             with _connected() as connection:
                 files = _write_parts(connection, Path(hidden), pieces, tell)
-            for old in parts_in(folder):
-                old.unlink()
             for file in files:
                 file.replace(folder / file.name)
     except BaseException:

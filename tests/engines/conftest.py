@@ -34,8 +34,8 @@ def sparks(tmp_path_factory):
     if not REMOTE:
         settings |= {
             "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "1g",
-            "spark.executor.memory": "600m", "spark.log.level": "OFF", "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
+            "spark.executor.memory": "600m", "spark.log.level": "OFF", "spark.task.maxFailures": "2",
+            "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         }  # fmt: skip
 
@@ -80,4 +80,9 @@ def table_of(request):
         url = request.getfixturevalue("postgres")
         return lambda rows: postgres_table(url, rows)
     session = request.getfixturevalue("spark")
-    return lambda rows: session.createDataFrame(make(rows, "arrow", None))
+
+    def frame(rows):
+        made = session.createDataFrame(make(rows or [{}], "arrow", None))
+        return made if rows else made.limit(0)  # Connect takes no table without rows
+
+    return frame

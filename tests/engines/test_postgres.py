@@ -917,7 +917,9 @@ def test_T24_a_url_that_cannot_be_read_is_not_shown(url, tmp_path, silent):
 
 
 def test_a_source_shows_no_user_and_no_password():
-    table = connect("postgresql://u:secret@db.example:5433/clinic?sslpassword=hidden#public.visits", "t")
+    table = connect(
+        "postgresql://u:secret@db.example:5433/clinic?sslpassword=hidden&scram_client_key=hidden#public.visits", "t"
+    )
     assert repr(table) == "Table('postgresql://db.example/clinic#public.visits')"
     assert table.public() == "postgresql://u@db.example:5433/clinic#public.visits"
     for url, written in {
@@ -1000,3 +1002,17 @@ def test_init_knows_the_types(postgres, tmp_path):
         for kind in some:
             assert f"# {start}" in told[f"c{listed.index(kind)}"], kind
     assert "it''s" not in text  # the labels of an enum are no names
+
+
+@pytest.mark.parametrize(
+    "declared", [lw.number(0, 10), "integer", lw.keys([1, 2, 3])], ids=["number", "integer", "keys"]
+)
+def test_T24_a_person_that_is_also_asked_about_cannot_fail(postgres, tmp_path, declared):
+    """Read twice: as a person, exactly, and as a number, which a cell could be too large or too small for."""
+    run(postgres, "CREATE TABLE people (id NUMERIC, x FLOAT8)")
+    run(postgres, "INSERT INTO people VALUES (1e400, 1), (1e-400, 2), (2, 3), ('NaN', 4), (NULL, 5)")
+    source = lw.Source(f"{postgres}#people", name="t", person="id", rows_per_person=1, epsilon=1000,
+                       columns={"id": declared, "x": lw.number(0, 9)}, ledger=tmp_path / "t.ledger")  # fmt: skip
+    assert source.release(lw.count(), epsilon=100).rows[0]["count"]["value"] == 3
+    by = ["id"] if not isinstance(declared, str) and declared.keys else []
+    assert len(source.release(lw.count("id"), by=by, epsilon=100).rows) == (3 if by else 1)

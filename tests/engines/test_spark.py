@@ -310,6 +310,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:The SQL config:UserWarning")
 @pytest.mark.parametrize("which", SETTINGS)
 def test_E3_no_setting_of_the_session_changes_an_integer(spark, which):
     frame, reference = spark.createDataFrame(make(ROWS, "arrow", None)), make(ROWS, "arrow", None)

@@ -380,8 +380,8 @@ def test_init_never_tells_what_a_cell_holds(tmp_path):
     ],
 )  # fmt: skip
 def test_init_knows_the_types_of_all_engines(kind, told):
-    assert f"# {told}" in sourcefile._column("c", kind, True)
-    assert "cannot be read" in sourcefile._column("c", kind, False)
+    assert f"# {told}" in sourcefile._column("c", kind, ["text", "number"])
+    assert "cannot be read" in sourcefile._column("c", kind, [])
 
 
 def test_a_source_is_named_by_its_table():
@@ -394,6 +394,8 @@ def test_a_source_is_named_by_its_table():
 
 
 def test_a_token_is_not_written_down():
-    assert public(None, "sc://h.example/;token=secret;user_id=u#t") == "sc://h.example/;user_id=u#t"
-    assert public(None, "sc://h.example/;user_id=u;token=secret#t") == "sc://h.example/;user_id=u;#t"
+    for secret in ("token=x", "Token=x", "%74oken=x", "token =x", "authorization=Bearer x", "x-api-key=x"):
+        assert public(None, f"sc://h.example/;{secret};user_id=u#t") == "sc://h.example/;user_id=u#t"
+        assert public(None, f"sc://h.example/;use_ssl=true;{secret}#t") == "sc://h.example/;use_ssl=true#t"
+    assert public(None, "sc://me:secret@h.example:15002#t") == "sc://h.example:15002#t"
     assert public(None, "spark:token=x") == "spark:token=x"

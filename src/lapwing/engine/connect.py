@@ -17,6 +17,9 @@ _SPARK = ("spark:", "sc://")
 _URL = re.compile(r".*://|postgres(ql)?:|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
 """What is meant as a URL, or as the settings of a connection; as a path it would be shown, a password with it."""
 
+_HARMLESS = ("use_ssl", "user_id")
+"""The settings of a URL of Spark Connect that may be written down."""
+
 
 def connect(given: Any, name: str) -> Table:
     """Return the table; nothing is opened before it is asked."""
@@ -48,4 +51,9 @@ def public(table: Table, given: str) -> str:
     """Return how a table is named, without a password or token, to be written down."""
     if isinstance(table, PostgresTable):
         return table.public()
-    return re.sub(r"\btoken=[^;#]*;?", "", given) if given.startswith("sc://") else given
+    if not given.startswith("sc://"):
+        return given
+    where, _, name = given.partition("#")
+    server, *settings = where.split(";")
+    kept = [each for each in settings if each.partition("=")[0] in _HARMLESS]
+    return ";".join([re.sub("^sc://[^/]*@", "sc://", server), *kept]) + f"#{name}"

@@ -39,6 +39,8 @@ class Dialect:
         text: how texts are quoted: by doubling quotes, or with backslashes, which settings may change: then a text
             that needs one is written by its bytes, as is one with $, which may stand for a variable.
         careful: whether an operation on floats fails when its result is too small for one.
+        prepared: whether ``source`` has the person and the cells under our names, of their types, from the engine.
+        suffix: what makes a literal a double, where a setting could make it something else.
         ending: what ends a query.
         note: what to know before it is run.
     """
@@ -57,6 +59,8 @@ class Dialect:
     exact: str = ""
     text: str = ""
     careful: bool = False
+    prepared: bool = False
+    suffix: str = ""
     ending: str = ""
     note: str = ""
 
@@ -74,17 +78,12 @@ class Dialect:
         """Return a value as this engine's SQL writes it; numbers are of type double."""
         if isinstance(value, str) and self.text and not set("'\\$").isdisjoint(value):
             return self.text.format(hex=value.encode().hex())
-        return literal(value, double)
+        return literal(value, self.double)
 
-    def cell(self, name: str, kind: Kind) -> str:
-        """Return a cell of the table in the type it is declared as."""
-        return self.typed.format(x=self.quoted(name), type=self.types[kind])
-
-
-def double(value: Fraction) -> str:
-    """Return a number as a literal of type double."""
-    text = repr(float(value))
-    return text if "e" in text else f"{text}e0"
+    def double(self, value: Fraction) -> str:
+        """Return a number as a literal of type double."""
+        text = repr(float(value))
+        return f"{text if 'e' in text else f'{text}e0'}{self.suffix}"
 
 
 def _types(text: str, number: str, date: str, boolean: str) -> dict[Kind, str]:
@@ -111,6 +110,7 @@ POSTGRES = Dialect(
     bits=21,
     exact="NUMERIC",
     careful=True,
+    prepared=True,
 )
 SPARK = Dialect(
     "spark",
@@ -119,9 +119,12 @@ SPARK = Dialect(
     divided="{a} DIV {b}",
     integer="INT",
     big="BIGINT",
+    finite=_FINITE.replace("e308", "e308D"),
     quote="`",
     limb=21,
     exact="DECIMAL(38, 0)",
+    prepared=True,
+    suffix="D",
     text="decode(unhex('{hex}'), 'UTF-8')",
 )
 _BIGQUERY = Dialect(

@@ -30,7 +30,7 @@ from ..errors import InvalidParameter, InvalidSource
 from ..query import literal, quoted
 from ..schema import Column, Key, Schema, written
 from .dialect import DUCKDB
-from .table import Problem, Progress, T, Table, interruptible, whole_columns
+from .table import Problem, Progress, T, Table, interruptible, names_of, whole_columns
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",
@@ -125,9 +125,10 @@ class DuckDBTable(Table):
 
     @contextmanager
     def opened(
-        self, schema: Schema, names: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
     ) -> Iterator[_Session]:
-        with self._connected(list(names), schema.person, _texts_of(schema, names)) as connection:
+        texts = [name for name in columns if schema.columns[name].kind == "text"]
+        with self._connected(names_of(schema, columns), schema.person, texts) as connection:
             for table, column in keys.items():
                 _add_keys(connection, table, schema.columns[column])
             yield _Session(connection, progress)
@@ -360,10 +361,6 @@ def _put_right(connection: duckdb.DuckDBPyConnection, person: str | None, texts:
             whole = f"WHEN {name} = floor({name}) AND abs({name}) < 1e15 THEN CAST(CAST({name} AS BIGINT) AS VARCHAR)"
             found.append(f"CASE WHEN isnan({name}) THEN NULL {whole} ELSE CAST({name} AS VARCHAR) END AS {name}")
     return f"REPLACE ({', '.join(found)})" if found else ""
-
-
-def _texts_of(schema: Schema, names: Sequence[str]) -> list[str]:
-    return [name for name in names if name in schema.columns and schema.columns[name].kind == "text"]
 
 
 def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column) -> None:

@@ -11,6 +11,7 @@ not whole or above 2^53, or a date before the year 1 or after 9999.  Proof: docs
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from ..query import Condition
 from ..schema import Kind, Schema
@@ -34,7 +35,7 @@ _NUMBER = {
     DUCKDB.name: f"""CASE WHEN starts_with({_TOLD}, chr(1) || 'number ')
       THEN TRY_CAST(split_part(substr({_TOLD}, 9), '/', 1) AS DOUBLE)
       / NULLIF(TRY_CAST(split_part({_TOLD}, '/', 2) AS DOUBLE), 0)
-      ELSE TRY_CAST(person AS DOUBLE) END""",
+      WHEN typeof(person) <> 'VARCHAR' OR regexp_matches({_TOLD}, '{_DIGITS}') THEN TRY_CAST(person AS DOUBLE) END""",
     POSTGRES.name: f"""CASE WHEN octet_length(CAST(person AS TEXT)) < 1000 AND CAST(person AS TEXT) ~ '{_DIGITS}'
       THEN CAST(CAST(person AS TEXT) AS DOUBLE PRECISION) END""",
     SPARK.name: f"""CASE WHEN typeof(person) IN ('float', 'double') THEN TRY_CAST(person AS DOUBLE)
@@ -43,7 +44,7 @@ _NUMBER = {
 }
 """A person as a number, whatever type others make the column have: 1, 1.0 and a Python object of that value."""
 
-_HALF = f"{2**32}e0"
+_HALF, _MOST = Fraction(2**32), Fraction(10**27)
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ def lower_keys(
     lines += [
         f"had AS (SELECT DISTINCT person, {key} AS key FROM kept),",
         f"numbered AS (SELECT person, key, {_NUMBER[to.name]} AS v FROM had WHERE key IS NOT NULL),",
-        f"halved AS (SELECT person, key, v, CASE WHEN abs(v) < 1e27 THEN FLOOR(v / {_HALF}) END AS h FROM numbered),",
+        f"halved AS (SELECT person, key, v, CASE WHEN abs(v) < {to.double(_MOST)}",
+        f"  THEN FLOOR(v / {to.double(_HALF)}) END AS h FROM numbered),",
         f"named AS (SELECT person, key, {_who(to)} AS who FROM halved),",
         "placed AS (SELECT key, ROW_NUMBER() OVER (PARTITION BY person",
         f"  ORDER BY md5(who || ' ' || CAST(key AS {text})), key) AS place FROM named)",
@@ -85,7 +87,8 @@ def _key(kind: Kind, to: Dialect) -> str:
     if kind == "text":
         return f"CASE WHEN NOT ({_UNFIT[to.name]}) THEN cell END"
     if kind == "integer":
-        return f"CASE WHEN abs(cell) <= {2**53}e0 THEN CASE WHEN cell = FLOOR(cell) THEN CAST(cell AS {to.big}) END END"
+        whole = f"CASE WHEN cell = FLOOR(cell) THEN CAST(cell AS {to.big}) END"
+        return f"CASE WHEN abs(cell) <= {to.double(Fraction(2**53))} THEN {whole} END"
     if kind == "date":
         return "CASE WHEN cell BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN cell END"
     return "cell"
@@ -93,6 +96,6 @@ def _key(kind: Kind, to: Dialect) -> str:
 
 def _who(to: Dialect) -> str:
     """Return a person as text: a whole number in two halves, which all engines write alike, others as they are."""
-    text, low = to.types["text"], f"v - h * {_HALF}"
+    text, low = to.types["text"], f"v - h * {to.double(_HALF)}"
     halves = " || ' ' || ".join(f"CAST(CAST({half} AS {to.big}) AS {text})" for half in ("h", low))
     return f"COALESCE(CASE WHEN {low} = FLOOR({low}) THEN {halves} END, CAST(v AS {text}), CAST(person AS {text}))"

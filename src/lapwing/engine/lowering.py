@@ -30,7 +30,7 @@ from fractions import Fraction
 from ..measure import Measurement, target_of
 from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some
 from ..schema import Schema
-from .dialect import DUCKDB, Dialect, double
+from .dialect import DUCKDB, Dialect
 
 _FEW_BINS = 16
 _LONGEST_NAME = 61
@@ -116,9 +116,11 @@ def _cells(schema: Schema, columns: Sequence[str], to: Dialect, raw: Collection[
     the test at every mention of the cell.
     """
     person = ["person"] if schema.person is not None else []
-    typed = [f"{to.quoted(schema.person)} AS person"] if schema.person is not None else []
-    typed += [f"{to.cell(name, schema.columns[name].kind)} AS {_cell(name, to)}" for name in columns]
-    cleaned = [*person, *(_cell(name, to) if name in raw else _cleaned(name, schema, to) for name in columns)]
+    typed = [f"{'person' if to.prepared else to.quoted(schema.person)} AS person"] if schema.person is not None else []
+    for name in columns:
+        given, type_name = cell_name(name, to) if to.prepared else to.quoted(name), to.types[schema.columns[name].kind]
+        typed.append(f"{to.typed.format(x=given, type=type_name)} AS {cell_name(name, to)}")
+    cleaned = [*person, *(cell_name(name, to) if name in raw else _cleaned(name, schema, to) for name in columns)]
     return [
         f"WITH typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM source),",
         f"cleaned AS (SELECT {', '.join(cleaned) or 'one'} FROM typed),",
@@ -221,7 +223,7 @@ def _keys(schema: Schema, query: Query, to: Dialect) -> list[_Key]:
             found.append(_Key(name, len(edges) - 1, _bin(name, edges, to)))
         else:
             size = len(column.labels or ())
-            found.append(_Key(name, size, _cell(name, to), f"keys_{i}", column.other is not None))
+            found.append(_Key(name, size, cell_name(name, to), f"keys_{i}", column.other is not None))
     return found
 
 
@@ -247,7 +249,7 @@ def kept(schema: Schema, column: str, where: Condition | None, to: Dialect) -> t
     """Return the columns to read, and the steps from the table to ``kept``: rows that count, with person and cell."""
     named = {column} | (set() if where is None else _named(where))
     columns = tuple(name for name in schema.columns if name in named)
-    chosen = [*(["person"] if schema.person is not None else []), f"{_cell(column, to)} AS cell"]
+    chosen = [*(["person"] if schema.person is not None else []), f"{cell_name(column, to)} AS cell"]
     return columns, [
         *_cells(schema, columns, to),
         f"kept AS (SELECT {', '.join(chosen)} FROM cleaned{_where(schema, where, to)}),",
@@ -257,7 +259,7 @@ def kept(schema: Schema, column: str, where: Condition | None, to: Dialect) -> t
 # --- cells ---
 
 
-def _cell(name: str, to: Dialect) -> str:
+def cell_name(name: str, to: Dialect) -> str:
     """Return the name under which a column goes once it is typed; no name of ours begins so.
 
     PostgreSQL cuts names after 63 bytes, so one that would be longer goes by its digest.
@@ -268,7 +270,7 @@ def _cell(name: str, to: Dialect) -> str:
 
 def _cleaned(name: str, schema: Schema, to: Dialect) -> str:
     """Return the typed cell, with NaN and infinity missing."""
-    cell = _cell(name, to)
+    cell = cell_name(name, to)
     if schema.columns[name].kind in ("number", "integer"):
         return f"CASE WHEN {to.finite.format(x=cell)} THEN {cell} END AS {cell}"
     return cell
@@ -278,13 +280,15 @@ def _index(measurement: Measurement, to: Dialect) -> str:
     """Return the grid index of the measured value (claim E1)."""
     if measurement.condition is not None:
         return f"CASE WHEN {_condition(measurement.condition, to)} THEN 1 ELSE 0 END"
-    cell = _cell(measurement.column or "", to)
+    cell = cell_name(measurement.column or "", to)
     if measurement.form == "count":
         return f"CASE WHEN {cell} IS NOT NULL THEN 0 END"
     grid = measurement.grid
-    low, high = double(grid.low * grid.step), double(grid.high * grid.step)
-    steps = f"FLOOR(({cell} - {low}) * {double(1 / grid.step)} + 0.5e0)"
-    tiny = f" WHEN {cell} - {low} <= 0.25e0 THEN 0" if to.careful and grid.step > 1 else ""  # the product is smaller
+    low, high = to.double(grid.low * grid.step), to.double(grid.high * grid.step)
+    steps = f"FLOOR(({cell} - {low}) * {to.double(1 / grid.step)} + {to.double(Fraction(1, 2))})"
+    tiny = (
+        f" WHEN {cell} - {low} <= {to.double(Fraction(1, 4))} THEN 0" if to.careful and grid.step > 1 else ""
+    )  # the product is smaller
     coarse = max(abs(grid.low), abs(grid.high)) > 2**45  # in float64, (v - low) could be off by half a step
     beyond = f" WHEN {steps} >= {grid.steps} THEN {grid.steps}" if coarse else ""
     whole = to.integer if grid.steps < 2**to.bits else to.big
@@ -297,16 +301,16 @@ def _index(measurement: Measurement, to: Dialect) -> str:
 
 def _bin(name: str, edges: Sequence[Fraction], to: Dialect) -> str:
     """Return the number of the bin that a value falls into; the first and the last bin reach to infinity."""
-    cell = _cell(name, to)
+    cell = cell_name(name, to)
 
     def among(first: int, last: int) -> str:
         """Return the number of the bin, one of ``first`` to ``last``; many are halved, so that few are compared."""
         if last - first < _FEW_BINS:
-            cases = " ".join(f"WHEN {cell} < {double(edges[i + 1])} THEN {i}" for i in range(first, last))
+            cases = " ".join(f"WHEN {cell} < {to.double(edges[i + 1])} THEN {i}" for i in range(first, last))
             return f"CASE {cases} ELSE {last} END" if cases else str(last)
         middle = (first + last + 1) // 2
         below, above = among(first, middle - 1), among(middle, last)
-        return f"CASE WHEN {cell} < {double(edges[middle])} THEN {below} ELSE {above} END"
+        return f"CASE WHEN {cell} < {to.double(edges[middle])} THEN {below} ELSE {above} END"
 
     return f"CASE WHEN {cell} IS NOT NULL THEN {among(0, len(edges) - 2)} END"
 
@@ -367,10 +371,10 @@ def _condition(condition: Condition, to: Dialect) -> str:
         return word.join(f"({_condition(part, to)})" for part in condition.parts)
     if isinstance(condition, Not):
         return f"NOT ({_condition(condition.part, to)})"
-    cell = _cell(condition.column, to)
+    cell = cell_name(condition.column, to)
     if isinstance(condition, Missing):
         return f"{cell} IS NULL"
     if isinstance(condition, OneOf):
         return f"{cell} IN ({', '.join(map(to.literal, condition.values))})"
-    other = to.literal(condition.value) if condition.other is None else _cell(condition.other, to)
+    other = to.literal(condition.value) if condition.other is None else cell_name(condition.other, to)
     return f"{cell} {condition.operator} {other}"

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from ..errors import InvalidParameter, InvalidSource
 from ..schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
-from .table import Problem, Progress, T, Table, added, interruptible, names_of, quiet, whole_columns
+from .lowering import cell_name
+from .table import Problem, Progress, T, Table, added, interruptible, quiet, whole_columns
 
 _SETTINGS = """
 SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';
@@ -41,7 +42,10 @@ _CHUNK = 2**14
 _PLACE = (
     "a URL postgresql://user@host/database#table, with #, @, /, : and ? in names and passwords written as %23 and so on"
 )
-_SECRETS = {"password", "sslpassword", "oauth_client_secret"}
+_HARMLESS = {"host", "hostaddr", "port", "dbname", "user", "service", "passfile", "sslmode", "sslrootcert", "sslcert",
+             "sslkey", "connect_timeout", "target_session_attrs", "channel_binding", "gssencmode"}  # fmt: skip
+"""The settings of a URL that may be written down."""
+
 
 _WHOLE = ("int2", "int4", "int8")
 _TEXTS = ("text", "varchar", "bpchar", "name", "uuid", "enum")
@@ -123,9 +127,9 @@ class PostgresTable(Table):
     def public(self) -> str:
         """Return the URL without a password, to be written down."""
         server, mark, asked = re.sub(r"^(\w+://[^:@/]*):[^@/]*@", r"\1@", self._where).partition("?")
-        kept = "&".join(each for each in asked.split("&") if unquote(each.partition("=")[0]) not in _SECRETS)
+        kept = "&".join(each for each in asked.split("&") if unquote(each.partition("=")[0]) in _HARMLESS)
         found = server + mark * bool(kept) + kept
-        if self._told(found) != {key: value for key, value in self._told(self._where).items() if key not in _SECRETS}:
+        if self._told(found) != {key: value for key, value in self._told(self._where).items() if key in _HARMLESS}:
             raise InvalidParameter("this URL", "table", _PLACE)
         return f"{found}#{self._shown.partition('#')[2]}"
 
@@ -147,7 +151,7 @@ class PostgresTable(Table):
         super().check(schema, columns)
 
         def try_it() -> None:
-            with self.opened(schema, names_of(schema, columns), {}, None) as session:
+            with self.opened(schema, columns, {}, None) as session:
                 session.try_it()
 
         self.guarded("could not be opened", "Nothing was charged.", try_it)
@@ -187,14 +191,16 @@ class PostgresTable(Table):
 
     @contextmanager
     def opened(
-        self, schema: Schema, names: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
     ) -> Iterator[_Session]:
         with self._connected() as (connection, place, kinds):
-            cells = []
-            for name in names:
-                how = _PEOPLE if name == schema.person else _CELLS[schema.columns[name].kind]
-                x = POSTGRES.quoted(name)
-                cells.append(f"{how[kinds[name]].format(x=x)} AS {x}")
+
+            def cell(name: str, how: Mapping[str, str]) -> str:
+                return how[kinds[name]].format(x=POSTGRES.quoted(name))
+
+            kind = {name: _CELLS[schema.columns[name].kind] for name in columns}
+            cells = [f"{cell(name, how)} AS {cell_name(name, POSTGRES)}" for name, how in kind.items()]
+            cells += [] if schema.person is None else [f"{cell(schema.person, _PEOPLE)} AS person"]
             read = f"source AS (SELECT {', '.join(cells) or '1 AS one'} FROM {place})"
             steps = [read.replace("%", "%%")]
             values: dict[str, Any] = {}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -29,6 +30,7 @@ from ..cells import column
 from ..errors import InvalidParameter, InvalidSource, Shown
 from ..schema import Column, Key, Kind, Schema, written
 from .dialect import SPARK
+from .lowering import cell_name
 from .table import Progress, T, Table, added, interruptible, names_of, quiet
 
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
@@ -148,17 +150,19 @@ class SparkTable(Table):
 
     @contextmanager
     def opened(
-        self, schema: Schema, names: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
     ) -> Iterator[_Session]:
         with self._given() as frame:
             session = frame.sparkSession
             fields = _fields(frame)
-            columns = [name for name, _ in fields]
-            cells = []
-            for name in names:
-                how = _PEOPLE if name == schema.person else _CELLS[schema.columns[name].kind]
-                at = columns.index(name)
-                cells.append(f"{(_reading(fields[at][1], how) or '').format(x=f'c{at}')} AS {SPARK.quoted(name)}")
+            places = {name: at for at, (name, _) in enumerate(fields)}
+
+            def read(name: str, how: Mapping[str, str]) -> str:
+                at = places[name]
+                return (_reading(fields[at][1], how) or "").format(x=f"c{at}")
+
+            cells = [f"{read(name, _CELLS[schema.columns[name].kind])} AS {cell_name(name, SPARK)}" for name in columns]
+            cells += [] if schema.person is None else [f"{read(schema.person, _PEOPLE)} AS person"]
             prefix = f"lapwing_{token_hex(8)}_"
             given = frame.toDF(*(f"c{at}" for at in range(len(fields))))  # another column may differ by its case alone
             views = {"given": given, **{table: _keys(session, schema.columns[keys[table]]) for table in keys}}
@@ -204,8 +208,10 @@ def _driver() -> Any:
 @contextmanager
 def _remote(url: str) -> Iterator[Any]:
     """Yield a session of our own on a server; the builder of sessions would give any that there is, on any server."""
-    policy = import_module("pyspark.sql.connect.client.retries").DefaultPolicy
-    session = import_module("pyspark.sql.connect.session").SparkSession(connection=url)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # about a pandas that is too new for Spark: none is needed here
+        policy = import_module("pyspark.sql.connect.client.retries").DefaultPolicy
+        session = import_module("pyspark.sql.connect.session").SparkSession(connection=url)
     client = session.client
     client.set_retry_policies([policy(**_PATIENCE)])
     try:
@@ -303,6 +309,8 @@ class _Remote:
         self._session = session
         self._name = f"lapwing-{token_hex(8)}"
         self._done = 0.0
+        self._begun = False
+        self._asked = 0
         self._thread = 0
 
     @contextmanager
@@ -320,6 +328,7 @@ class _Remote:
     def _told(self, stages: Any = None, **_: Any) -> None:
         if threading.get_ident() == self._thread:  # other threads of the session have queries of their own
             with suppress(Exception):
+                self._begun = self._begun or bool(stages)
                 self._done = _share([(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()])
 
     def share(self) -> float:
@@ -327,8 +336,10 @@ class _Remote:
         return self._done
 
     def cancel(self) -> None:
-        """End the jobs."""
-        self._session.interruptTag(self._name)
+        """End the jobs, once there are any: a query is interrupted but once, and may not notice before."""
+        self._asked += 1
+        if self._begun or self._asked > 30:
+            self._session.interruptTag(self._name)
 
 
 def _share(stages: Sequence[tuple[int, int]]) -> float:

@@ -84,9 +84,9 @@ class Table(ABC):
 
     @abstractmethod
     def opened(
-        self, schema: Schema, names: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
     ) -> AbstractContextManager[Session]:
-        """Return a session with the named columns, and the tables of keys of these columns."""
+        """Return a session with these columns, that of people, and tables of keys (of which column)."""
 
     def advice(self, error: BaseException) -> str:
         """Return what to do about a failure, by its kind alone."""
@@ -130,7 +130,7 @@ class Table(ABC):
 
         def work() -> Counted:
             found = []
-            with self.opened(schema, names_of(schema, lowered.columns), dict(lowered.keys), told) as session:
+            with self.opened(schema, lowered.columns, dict(lowered.keys), told) as session:
                 for sql in queries:
                     found.append(session.integers(sql))
                     if told is not None:
@@ -147,7 +147,7 @@ class Table(ABC):
 
         def work() -> list[tuple[Key, int]]:
             told = None if progress is None else _Shares(progress, 1)
-            with self.opened(schema, names_of(schema, lowered.columns), {}, told) as session:
+            with self.opened(schema, lowered.columns, {}, told) as session:
                 return session.keys(lowered.sql)
 
         return self.guarded("failed while it was read", COMPLETE, work)

@@ -1,4 +1,4 @@
-WITH typed AS (SELECT CAST("key" AS TEXT) AS "c_key", CAST("code" AS DOUBLE PRECISION) AS "c_code" FROM source),
+WITH typed AS (SELECT CAST("c_key" AS TEXT) AS "c_key", CAST("c_code" AS DOUBLE PRECISION) AS "c_code" FROM source),
 cleaned AS (SELECT "c_key", CASE WHEN "c_code" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN "c_code" END AS "c_code" FROM typed),
 bounded AS (SELECT "c_key" AS k0, "c_code" AS k1
   FROM cleaned),

@@ -1,4 +1,4 @@
-WITH typed AS (SELECT "person" AS person, CAST("key" AS TEXT) AS "c_key", CAST("code" AS DOUBLE PRECISION) AS "c_code" FROM source),
+WITH typed AS (SELECT person AS person, CAST("c_key" AS TEXT) AS "c_key", CAST("c_code" AS DOUBLE PRECISION) AS "c_code" FROM source),
 cleaned AS (SELECT person, "c_key", CASE WHEN "c_code" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN "c_code" END AS "c_code" FROM typed),
 bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, keys_1.number AS k1
   FROM cleaned LEFT JOIN keys_0 ON "c_key" = keys_0.key LEFT JOIN keys_1 ON "c_code" = keys_1.key WHERE person IS NOT NULL),

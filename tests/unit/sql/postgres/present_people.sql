@@ -1,4 +1,4 @@
-WITH typed AS (SELECT "person" AS person, CAST("x" AS DOUBLE PRECISION) AS "c_x", CAST("day" AS DATE) AS "c_day", CAST("yes" AS BOOLEAN) AS "c_yes" FROM source),
+WITH typed AS (SELECT person AS person, CAST("c_x" AS DOUBLE PRECISION) AS "c_x", CAST("c_day" AS DATE) AS "c_day", CAST("c_yes" AS BOOLEAN) AS "c_yes" FROM source),
 cleaned AS (SELECT person, CASE WHEN "c_x" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN "c_x" END AS "c_x", "c_day", "c_yes" FROM typed),
 bounded AS (SELECT person, CASE WHEN "c_day" IS NOT NULL THEN 0 END AS i0
   FROM cleaned WHERE (NOT (("c_x" = 7.0e0) AND ("c_yes" = TRUE))) AND person IS NOT NULL),

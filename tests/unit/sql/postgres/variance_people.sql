@@ -1,4 +1,4 @@
-WITH typed AS (SELECT "person" AS person, CAST("y" AS DOUBLE PRECISION) AS "c_y", CAST("key" AS TEXT) AS "c_key" FROM source),
+WITH typed AS (SELECT person AS person, CAST("c_y" AS DOUBLE PRECISION) AS "c_y", CAST("c_key" AS TEXT) AS "c_key" FROM source),
 cleaned AS (SELECT person, "c_y", "c_key" FROM typed),
 bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN "c_y" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN CASE WHEN "c_y" <= -0.5e0 THEN 0 WHEN "c_y" >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR(("c_y" - -0.5e0) * 16384.0e0 + 0.5e0) AS INTEGER) END END AS i0
   FROM cleaned LEFT JOIN keys_0 ON "c_key" = keys_0.key WHERE person IS NOT NULL),

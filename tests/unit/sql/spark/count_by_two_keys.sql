@@ -1,5 +1,5 @@
-WITH typed AS (SELECT TRY_CAST(`key` AS STRING) AS `c_key`, TRY_CAST(`code` AS DOUBLE) AS `c_code` FROM source),
-cleaned AS (SELECT `c_key`, CASE WHEN `c_code` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN `c_code` END AS `c_code` FROM typed),
+WITH typed AS (SELECT TRY_CAST(`c_key` AS STRING) AS `c_key`, TRY_CAST(`c_code` AS DOUBLE) AS `c_code` FROM source),
+cleaned AS (SELECT `c_key`, CASE WHEN `c_code` BETWEEN -1.7976931348623157e308D AND 1.7976931348623157e308D THEN `c_code` END AS `c_code` FROM typed),
 bounded AS (SELECT `c_key` AS k0, `c_code` AS k1
   FROM cleaned),
 tally AS (SELECT k0, k1, COUNT(*) AS n

@@ -1,5 +1,5 @@
-WITH typed AS (SELECT `person` AS person, TRY_CAST(`key` AS STRING) AS `c_key`, TRY_CAST(`code` AS DOUBLE) AS `c_code` FROM source),
-cleaned AS (SELECT person, `c_key`, CASE WHEN `c_code` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN `c_code` END AS `c_code` FROM typed),
+WITH typed AS (SELECT person AS person, TRY_CAST(`c_key` AS STRING) AS `c_key`, TRY_CAST(`c_code` AS DOUBLE) AS `c_code` FROM source),
+cleaned AS (SELECT person, `c_key`, CASE WHEN `c_code` BETWEEN -1.7976931348623157e308D AND 1.7976931348623157e308D THEN `c_code` END AS `c_code` FROM typed),
 bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, keys_1.number AS k1
   FROM cleaned LEFT JOIN keys_0 ON `c_key` = keys_0.key LEFT JOIN keys_1 ON `c_code` = keys_1.key WHERE person IS NOT NULL),
 counted AS (SELECT k0, k1, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),

@@ -1,7 +1,7 @@
-WITH typed AS (SELECT `person` AS person, TRY_CAST(`x` AS DOUBLE) AS `c_x`, TRY_CAST(`day` AS DATE) AS `c_day`, TRY_CAST(`yes` AS BOOLEAN) AS `c_yes` FROM source),
-cleaned AS (SELECT person, CASE WHEN `c_x` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN `c_x` END AS `c_x`, `c_day`, `c_yes` FROM typed),
+WITH typed AS (SELECT person AS person, TRY_CAST(`c_x` AS DOUBLE) AS `c_x`, TRY_CAST(`c_day` AS DATE) AS `c_day`, TRY_CAST(`c_yes` AS BOOLEAN) AS `c_yes` FROM source),
+cleaned AS (SELECT person, CASE WHEN `c_x` BETWEEN -1.7976931348623157e308D AND 1.7976931348623157e308D THEN `c_x` END AS `c_x`, `c_day`, `c_yes` FROM typed),
 bounded AS (SELECT person, CASE WHEN `c_day` IS NOT NULL THEN 0 END AS i0
-  FROM cleaned WHERE (NOT ((`c_x` = 7.0e0) AND (`c_yes` = TRUE))) AND person IS NOT NULL),
+  FROM cleaned WHERE (NOT ((`c_x` = 7.0e0D) AND (`c_yes` = TRUE))) AND person IS NOT NULL),
 counted AS (SELECT i0, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),
 tally AS (SELECT c, COUNT(*) AS n, COUNT(i0) AS m0
   FROM counted GROUP BY c),

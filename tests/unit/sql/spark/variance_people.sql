@@ -1,6 +1,6 @@
-WITH typed AS (SELECT `person` AS person, TRY_CAST(`y` AS DOUBLE) AS `c_y`, TRY_CAST(`key` AS STRING) AS `c_key` FROM source),
+WITH typed AS (SELECT person AS person, TRY_CAST(`c_y` AS DOUBLE) AS `c_y`, TRY_CAST(`c_key` AS STRING) AS `c_key` FROM source),
 cleaned AS (SELECT person, `c_y`, `c_key` FROM typed),
-bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN `c_y` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN CASE WHEN `c_y` <= -0.5e0 THEN 0 WHEN `c_y` >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR((`c_y` - -0.5e0) * 16384.0e0 + 0.5e0) AS INT) END END AS i0
+bounded AS (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN `c_y` BETWEEN -1.7976931348623157e308D AND 1.7976931348623157e308D THEN CASE WHEN `c_y` <= -0.5e0D THEN 0 WHEN `c_y` >= 100.0e0D THEN 1646592 ELSE CAST(FLOOR((`c_y` - -0.5e0D) * 16384.0e0D + 0.5e0D) AS INT) END END AS i0
   FROM cleaned LEFT JOIN keys_0 ON `c_key` = keys_0.key WHERE person IS NOT NULL),
 counted AS (SELECT k0, i0, COUNT(*) OVER (PARTITION BY person) AS c FROM bounded),
 tally AS (SELECT k0, c, COUNT(*) AS n, COUNT(i0) AS m0, SUM(i0) AS s0, SUM(MOD(CAST(i0 AS BIGINT) * i0, 2097152)) AS q0_0, SUM(MOD(CAST(i0 AS BIGINT) * i0 DIV 2097152, 2097152)) AS q0_1
