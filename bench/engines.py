@@ -32,7 +32,7 @@ from engine import SEED, Line, Lines, Sizes, across, generate, ratio, run_rounds
 from noise import verdict
 from page import PAGE, ROOT, busy_seconds, machine, number, replace_section, step, table, used_elsewhere
 
-FULL, FULL_LARGE = Sizes(10_000_000, 1_000_000, 3_143, 0, 5, 0), 100_000_000
+FULL, FULL_LARGE = Sizes(10_000_000, 1_000_000, 3_143, 0, 3, 0), 100_000_000
 QUICK, QUICK_LARGE = Sizes(200_000, 20_000, 300, 0, 2, 0), 2_000_000
 MEMORY = "1GB"
 BARS = {("postgres", "rows"): 2, ("postgres", "people"): 10, ("spark", "rows"): 2, ("spark", "people"): 15}

@@ -123,14 +123,14 @@ def test_T24_a_view_that_fails_on_a_cell_tells_nothing_and_the_question_complete
     source = source_of("spark:fails", tmp_path)
     heard.begin()
     with pytest.raises(errors.EngineError) as caught:
-        source.release(lw.mean("x"), epsilon=50)
+        source.release(lw.mean("x"), epsilon=400)
     assert_tells_nothing(caught.value, heard)
     assert "completes it at no charge" in str(caught.value)
-    assert source.ledger.spent == 50
+    assert source.ledger.spent == 400
     spark.sql("SELECT 1 AS x FROM range(9)").createOrReplaceTempView("fails")
-    answer = source.release(lw.mean("x"), epsilon=50)
-    assert (answer.repeated, source.ledger.spent) == (False, 50)
-    assert answer.rows[0]["mean_x"]["value"] == pytest.approx(1, abs=0.1)
+    answer = source.release(lw.mean("x"), epsilon=400)
+    assert (answer.repeated, source.ledger.spent) == (False, 400)
+    assert answer.rows[0]["mean_x"]["value"] == pytest.approx(1, abs=0.5)
 
 
 def test_what_users_make_spark_say_is_still_logged(spark, tmp_path, heard):
@@ -385,7 +385,7 @@ def test_types_that_cannot_be_read_are_refused_before_the_charge(spark, tmp_path
     assert source.ledger.spent == 0
 
 
-def test_columns_may_have_any_name(spark, tmp_path):
+def test_columns_may_have_any_name(spark):
     names = ["we ird", "a.b", "back`tick", "UPPER", "key", "person", "cell", "ünï"]
     frame = (
         spark.range(12)
@@ -393,9 +393,11 @@ def test_columns_may_have_any_name(spark, tmp_path):
         .selectExpr(*[f"id % 3 AS `{name.replace('`', '``')}`" for name in names], "9 AS upper")
     )
     columns = {name: lw.number(0, 2, integer=True) for name in names if name != "a.b"}
-    source = source_of(frame, tmp_path, columns, person="a.b", rows_per_person=4)
-    answer = source.release(*[lw.sum(name) for name in columns], epsilon=400)
-    assert [answer.rows[0][label]["value"] for label in answer.rows[0]] == [12] * len(columns)
+    schema = make_schema("t", columns, "a.b", 4, "add_remove", None)
+    plan = plan_of(schema, [lw.sum(name) for name in columns])
+    ((_, rows, *sums),) = counted(schema, plan, frame)[0]
+    assert rows == 12 * 2**16
+    assert sums == [rows, rows] * len(columns)  # how many, and their sum
 
 
 def test_columns_that_spark_would_mix_up_are_refused_before_the_charge(spark, tmp_path):

@@ -20,8 +20,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from secrets import token_hex
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,7 +163,7 @@ class SparkTable(Table):
 
             cells = [f"{read(name, _CELLS[schema.columns[name].kind])} AS {cell_name(name, SPARK)}" for name in columns]
             cells += [] if schema.person is None else [f"{read(schema.person, _PEOPLE)} AS person"]
-            prefix = f"lapwing_{token_hex(8)}_"
+            prefix = f"lapwing_{uuid4().hex}_"
             given = frame.toDF(*(f"c{at}" for at in range(len(fields))))  # another column may differ by its case alone
             views = {"given": given, **{table: _keys(session, schema.columns[keys[table]]) for table in keys}}
             try:
@@ -272,7 +272,7 @@ class _Local:
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        self._name = f"lapwing-{token_hex(8)}"
+        self._name = f"lapwing-{uuid4().hex}"
 
     @contextmanager
     def marked(self) -> Iterator[None]:
@@ -307,7 +307,7 @@ class _Remote:
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        self._name = f"lapwing-{token_hex(8)}"
+        self._name = f"lapwing-{uuid4().hex}"
         self._done = 0.0
         self._begun = False
         self._asked = 0
