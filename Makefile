@@ -21,7 +21,7 @@ demo: $(READY)  ## show what Lapwing does, on built-in data
 	@$(BIN)/lapwing demo
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term
 
 cluster: $(READY)  ## run the tests on Spark on a cluster of this machine, and on Spark Connect
 	$(BIN)/python -m tests.cluster -q

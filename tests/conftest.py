@@ -20,6 +20,18 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(NO_JAVA, red=True, bold=True)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give all tests on Spark to one process, so that there is one Java machine; every other test is by itself."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "spark" if nodeid.startswith("tests/engines/") and "spark" in nodeid else nodeid
+
+    return Scheduling(config, log)
+
+
 class Given:
     """The server that LAPWING_POSTGRES names; its user may make databases and roles."""
 

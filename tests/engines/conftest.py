@@ -15,9 +15,6 @@ from ..tables import TYPES, make
 
 WHERE = os.environ.get("LAPWING_SPARK", "local[2]")
 REMOTE = WHERE.startswith("sc://")
-ON_SPARK = pytest.mark.xdist_group("spark")
-"""For tests on Spark: one process of pytest runs them all, on one Java machine."""
-
 SQL_TYPES = {"person": "text", "x": "float8", "y": "float8", "key": "text", "code": "bigint", "day": "date",
              "yes": "boolean"}  # fmt: skip
 
@@ -71,7 +68,7 @@ def postgres_table(url, rows, name="t"):
     return f"{url}#{name}"
 
 
-@pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=ON_SPARK)])
+@pytest.fixture(params=["duckdb", "postgres", "spark"])
 def table_of(request):
     """A function from rows to a table on the engine."""
     if request.param == "duckdb":

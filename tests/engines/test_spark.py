@@ -25,10 +25,8 @@ from lapwing.schema import make_schema
 
 from ..claims.test_release import CANARY, everything_about
 from ..tables import engine_tally, make, plan_of, python_tally
-from .conftest import ON_SPARK, REMOTE, WHERE
+from .conftest import REMOTE, WHERE
 from .test_same_integers import ROWS, counted, schema_of
-
-pytestmark = ON_SPARK
 
 WORKERS = [int(pid) for pid in os.environ.get("LAPWING_SPARK_WORKERS", "").split()]
 SERVER = os.environ.get("LAPWING_SPARK_SERVER")
