@@ -21,7 +21,7 @@ from page import PAGE, ROOT, machine, number, replace_section, step, table
 from simulation import DATA, Data, Floats, read, simulate, table_of
 
 import lapwing as lw
-from lapwing.plan import make_plan
+from lapwing.planning import make_plan
 from lapwing.query import Statistic
 from lapwing.schema import make_schema
 from lapwing.sql import make_query

@@ -21,7 +21,8 @@ from simulation import DATA, read, simulate, truths, weights_of
 import lapwing as lw
 from lapwing.estimate import Estimate
 from lapwing.mechanism import NINETY_FIVE
-from lapwing.plan import Plan, make_plan
+from lapwing.plan import Plan
+from lapwing.planning import make_plan
 from lapwing.query import Statistic
 from lapwing.schema import Schema, make_schema
 from lapwing.sensitivity import Neighbors

@@ -46,7 +46,8 @@ import lapwing as lw
 from lapwing.entropy import SYSTEM
 from lapwing.estimate import estimates
 from lapwing.measure import Spread
-from lapwing.plan import Plan, make_plan
+from lapwing.plan import Plan
+from lapwing.planning import make_plan
 from lapwing.schema import make_schema
 from lapwing.sql import make_query
 from lapwing.tree import Tree, make_tree

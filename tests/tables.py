@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from lapwing.engine.connect import connect
 from lapwing.measure import Sums
-from lapwing.plan import make_plan
+from lapwing.planning import make_plan
 from lapwing.release import Tally
 from lapwing.schema import Schema
 from lapwing.sql import make_query

@@ -33,7 +33,8 @@ from .exact import Number
 from .laplace import DiscreteLaplace
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
-from .plan import Plan, make_plan
+from .plan import Plan
+from .planning import make_plan
 from .query import count, quoted
 from .release import make_release, question, recall
 from .schema import Column, Schema, number

@@ -22,7 +22,8 @@ from .entropy import SYSTEM, Entropy
 from .errors import InvalidParameter, InvalidSource, LedgerError
 from .ledger import Ledger
 from .measure import WITHOUT, Measurement, Spread, Sums
-from .plan import Part, Plan, make_plan
+from .plan import Part, Plan
+from .planning import make_plan
 from .schema import Schema
 from .selection import draws
 

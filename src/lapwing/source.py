@@ -29,7 +29,8 @@ from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError
 from .exact import Number
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
-from .plan import Plan, bar_confidence, make_plan
+from .plan import Plan, bar_confidence
+from .planning import make_plan
 from .query import Query, Statistic
 from .release import make_release
 from .schema import Column, Schema, keys, make_schema, number, plain

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing.measure import Measurement, Sums, is_whole, measurements
-from lapwing.plan import make_plan
+from lapwing.planning import make_plan
 from lapwing.schema import Grid, make_schema, number
 from lapwing.sql import make_query, parse
 
