@@ -1,0 +1,28 @@
+"""What a check finds, as frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from .room import Room
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: what, whether it is as promised, and the numbers that show it.
+
+    ``false_alarm`` is the probability with which a correct build fails here: 0 for what is exact.
+    """
+
+    what: str
+    passed: bool
+    told: str
+    false_alarm: float = 0.0
+
+
+class Check(Protocol):
+    """Looks at one promise, in a room of its own, and yields what it finds as it goes."""
+
+    def __call__(self, room: Room) -> Iterator[Finding]: ...

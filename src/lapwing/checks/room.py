@@ -1,0 +1,52 @@
+"""Where a check works: a folder of its own, and the engines at hand, which hold tables that the check makes up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from ..source import Source
+
+Table = Mapping[str, Sequence[Any]]
+"""Columns by name; None is missing, and floats may be NaN or infinite."""
+
+Types = Mapping[str, str]
+"""The types of the columns: DOUBLE, BIGINT or VARCHAR."""
+
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Room:
+    """A folder that is empty at first and is removed afterwards; ``deep`` asks for the longer form of the check."""
+
+    folder: Path
+    deep: bool = False
+
+    def path(self, ending: str) -> Path:
+        """Return the path of a new file."""
+        return self.folder / f"{next(_numbers)}.{ending}"
+
+    def parquet(self, table: Table, types: Types) -> str:
+        """Write a table to a new Parquet file; return its path."""
+        path = self.path("parquet")
+        given = {name: np.array([_text(cell) for cell in cells], dtype=object) for name, cells in table.items()}
+        columns = ", ".join(f'CAST("{name}" AS {types[name]}) AS "{name}"' for name in table)
+        with duckdb.connect() as connection:
+            connection.register("given", given)
+            connection.execute(f"COPY (SELECT {columns} FROM given) TO '{path}' (FORMAT parquet)")
+        return str(path)
+
+    def source(self, table: Any, *, epsilon: int = 1000, **described: Any) -> Source:
+        """Return a source with a new ledger, of what ``parquet`` returned or anything else a source can have."""
+        return Source(table, name="t", epsilon=epsilon, ledger=self.path("ledger"), **described)
+
+
+def _text(cell: Any) -> str | None:
+    return None if cell is None else str(cell)
