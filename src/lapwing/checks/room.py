@@ -1,8 +1,8 @@
-"""Where a check works: a folder of its own, and the engines at hand, which hold tables that the check makes up."""
+"""Where a check works: a folder of its own, and an engine that holds the tables that the check makes up."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -23,11 +23,20 @@ _numbers = count()
 
 
 @dataclass(frozen=True)
+class Engine:
+    """An engine at hand: its name, and how a table is put into it; DuckDB reads the Parquet file itself."""
+
+    name: str = "DuckDB"
+    place: Callable[[str, Table, Types], Any] | None = None
+
+
+@dataclass(frozen=True)
 class Room:
     """A folder that is empty at first and is removed afterwards; ``deep`` asks for the longer form of the check."""
 
     folder: Path
     deep: bool = False
+    engines: tuple[Engine, ...] = (Engine(),)
 
     def path(self, ending: str) -> Path:
         """Return the path of a new file."""
@@ -43,8 +52,13 @@ class Room:
             connection.execute(f"COPY (SELECT {columns} FROM given) TO '{path}' (FORMAT parquet)")
         return str(path)
 
+    def table(self, table: Table, types: Types) -> Any:
+        """Put a table into the first of the engines; return what a source names it by."""
+        path, engine = self.parquet(table, types), self.engines[0]
+        return path if engine.place is None else engine.place(path, table, types)
+
     def source(self, table: Any, *, epsilon: int = 1000, **described: Any) -> Source:
-        """Return a source with a new ledger, of what ``parquet`` returned or anything else a source can have."""
+        """Return a source with a new ledger, of what ``table`` returned or anything else a source can have."""
         return Source(table, name="t", epsilon=epsilon, ledger=self.path("ledger"), **described)
 
 

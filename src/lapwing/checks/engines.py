@@ -1,0 +1,77 @@
+"""The engines at hand: DuckDB always, and those that the user names, which get tables that go again afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+from ..answer import library
+from ..errors import InvalidParameter
+from .room import Engine, Table, Types
+
+
+@contextmanager
+def engines(named: Sequence[str]) -> Iterator[tuple[Engine, ...]]:
+    """Yield DuckDB and the engines that URLs name: postgresql://user@host/database, spark (a local one), sc://host."""
+    with ExitStack() as stack:
+        found = [Engine()]
+        for url in named:
+            if url.startswith(("postgresql://", "postgres://")):
+                found.append(stack.enter_context(_postgres(url)))
+            elif url == "spark" or url.startswith("sc://"):
+                found.append(stack.enter_context(_spark(url)))
+            else:
+                raise InvalidParameter(url, "engine", "spark, or a URL postgresql://user@host/database or sc://host")
+        yield tuple(found)
+
+
+@contextmanager
+def _postgres(url: str) -> Iterator[Engine]:
+    """Yield PostgreSQL, with a schema of our own that is dropped afterwards."""
+    psycopg = library("psycopg")
+    schema, numbers = f"lapwing_audit_{uuid4().hex[:12]}", count()
+
+    def place(path: str, table: Table, types: Types) -> str:
+        name = f"{schema}.t{next(numbers)}"
+        columns = ", ".join(f"{column} {types[column].replace('DOUBLE', 'DOUBLE PRECISION')}" for column in table)
+        with psycopg.connect(url) as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE TABLE {name} ({columns})")
+            with cursor.copy(f"COPY {name} FROM STDIN") as copy:
+                for row in zip(*table.values(), strict=True):
+                    copy.write_row(row)
+        return f"{url}#{name}"
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        try:
+            yield Engine("PostgreSQL", place)
+        finally:
+            connection.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+@contextmanager
+def _spark(url: str) -> Iterator[Engine]:
+    """Yield Spark: the session that is there, or a new one, which is stopped afterwards."""
+    builder = library("pyspark.sql").SparkSession
+    before = builder.getActiveSession()
+    if before is not None:
+        session = before
+    elif url == "spark":
+        quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
+        session = builder.builder.master("local[2]").config(map=quiet).getOrCreate()
+    else:
+        session = builder.builder.remote(url).getOrCreate()
+    try:
+        yield Engine("Spark", lambda path, table, types: _frame(session, table, types))
+    finally:
+        if before is None:
+            session.stop()
+
+
+def _frame(session: Any, table: Table, types: Types) -> Any:
+    """Return a data frame of these rows; its values go with it, so that a server elsewhere has them too."""
+    named = ", ".join(f"{column} {types[column].replace('VARCHAR', 'STRING')}" for column in table)
+    return session.createDataFrame(list(zip(*table.values(), strict=True)), named)

@@ -1,0 +1,54 @@
+"""Brute-force sensitivity: over all small tables of a nasty domain, one person moves no answer by more than declared.
+
+And some person moves it by just that much, so that no noise is wasted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..entropy import EntropyForTests
+from ..schema import plain
+from .finding import Finding
+from .neighbors import SEED, WHOLE, Moved, placed, questions, whole
+from .room import Room
+
+
+def sensitivities(room: Room) -> Iterator[Finding]:
+    """Compare the L1 distance of all neighbors with the declared sensitivity, on every engine."""
+    for engine in room.engines:
+        own = replace(room, engines=(engine,))
+        tables = {people: placed(own, people) for people in (True, False)}
+        for question in questions():
+            yield from _compared(engine.name, tables[question.people].moved(question))
+        yield from _compared(engine.name, whole(own, WHOLE))
+        yield _keys_of_one(own)
+
+
+def _compared(engine: str, found: Moved) -> Iterator[Finding]:
+    for number, part in enumerate(found.plan.parts):
+        declared, largest = found.plan.sensitivity(part), found.largest(number)
+        told = f"{largest:,} of {declared:,} declared, over {found.number:,} pairs of neighbors"
+        if largest != declared:
+            told += f"; farthest apart: {found.witness(number)}"
+        yield Finding(f"{engine}: {part.measurement.name} in {found.question}", largest == declared, told)
+
+
+def _keys_of_one(room: Room) -> Finding:
+    """Let people with one to six keys come, each with keys that two others have: no more than two counts may rise."""
+    most, people = 2, range(1, 7)
+    had = [(f"{i} {j}", f"{i}-{j}") for i in people for j in range(i)]
+    others = [(f"{key} {who}", key) for _, key in had for who in "ab"]
+    one = [(str(i), f"{i}-{j}") for i in people for j in range(i) for _ in range(j + 1)]
+    counts = []
+    for rows in (others, [*others, *one, ("1", None), ("7", None)]):
+        columns = {"person": [row[0] for row in rows], "key": [row[1] for row in rows]}
+        table = room.table(columns, {"person": "VARCHAR", "key": "VARCHAR"})
+        asked = room.source(table, columns={"key": plain("text")}, person="person", rows_per_person=9, delta="0.01")
+        found = asked.discover("key", epsilon=1000, delta="0.01", keys_per_person=most, entropy=EntropyForTests(SEED))
+        counts.append(dict(zip(found.keys, found.counts, strict=True)))
+    rose = {key: counts[1].get(key, 0) - counts[0].get(key, 0) for _, key in had}
+    largest = max(sum(abs(rose[f"{i}-{j}"]) for j in range(i)) for i in people)
+    told = f"{largest} of {most} declared, over people with 1 to {people[-1]} keys"
+    return Finding(f"{room.engines[0].name}: keys of one person in discover", largest == most, told)
