@@ -21,7 +21,7 @@ from ..entropy import EntropyForTests
 from ..estimate import Noisy
 from ..plan import Plan
 from ..query import Statistic, cdf, count, histogram, max, mean, median, proportion, quantile, std, sum, variance
-from ..schema import keys, number
+from ..schema import keys, number, plain
 from ..sensitivity import Neighbors
 from ..source import Source
 from .room import Room
@@ -35,7 +35,15 @@ VALUES: tuple[tuple[float | None, int | None], ...] = (
 )  # fmt: skip
 KEYS = ("a", "b", None, "elsewhere")
 
-TYPES = {"t": "BIGINT", "person": "VARCHAR", "x": "DOUBLE", "z": "BIGINT", "key": "VARCHAR", "rest": "VARCHAR"}
+TYPES = {
+    "t": "BIGINT",
+    "person": "VARCHAR",
+    "x": "DOUBLE",
+    "z": "BIGINT",
+    "key": "VARCHAR",
+    "rest": "VARCHAR",
+    "u": "VARCHAR",
+}
 ROWS_PER_PERSON = 2
 SEED = 7
 
@@ -74,18 +82,17 @@ _ASKED: tuple[tuple[tuple[Statistic, ...], tuple[str, ...], str | None], ...] = 
     ((histogram("x", [-3, 0, 2.5, 7]),), (), None),
     ((cdf("z", [-3, 0, 3, 7]),), (), None),
     ((median("x"),), (), None),
-    ((quantile("z", ["0.25", "0.75"]), max("z")), ("key",), None),  # type: ignore[arg-type]
+    ((*quantile("z", ["0.25", "0.75"]), max("z")), ("key",), None),
 )
 
 
 def questions() -> Iterator[Question]:
     """Yield every kind of question, for people and rows, under both relations."""
     for statistics, by, where in _ASKED:
-        flat = tuple(each for one in statistics for each in (one if isinstance(one, Sequence) else (one,)))
         for people in (True, False):
-            yield Question(flat, by, where, people, "add_remove")
+            yield Question(statistics, by, where, people, "add_remove")
             if people or by or where:  # else the number of rows is public: ``whole``
-                yield Question(flat, by, where, people, "change_one")
+                yield Question(statistics, by, where, people, "change_one")
 
 
 WHOLE = Question((sum("x"), mean("z"), variance("z"), proportion("x > 2")), people=False, neighbors="change_one")
@@ -100,9 +107,10 @@ def source(room: Room, table: Any, question: Question, tables: int = 1) -> Sourc
         "key": keys("a", "b"),
         "rest": keys("a", "b", other="others"),
         "t": keys(range(tables)),
+        "u": plain("text"),
     }
-    person = {"person": "person", "rows_per_person": ROWS_PER_PERSON} if question.people else {}
-    return room.source(table, columns=columns, neighbors=question.neighbors, **person)
+    person: dict[str, Any] = {"person": "person", "rows_per_person": ROWS_PER_PERSON} if question.people else {}
+    return room.source(table, columns=columns, neighbors=question.neighbors, delta="0.01", **person)
 
 
 def rows_of_one(people: bool) -> list[tuple[Row, ...]]:
@@ -215,7 +223,7 @@ def placed(room: Room, people: bool) -> Tables:
     """Return the tables, put into the first of the engines."""
     owned = rows_of_one(people)
     tables = [(others, own) for others in OTHERS for own in owned]
-    large, nothing = (room.table(_together(each), TYPES) for each in (tables, []))
+    large, nothing = (room.table(together(each), TYPES) for each in (tables, []))
     return Tables(room, owned, large, nothing)
 
 
@@ -229,7 +237,7 @@ def whole(room: Room, question: Question) -> Moved:
     """Return what one person moves where the number of rows is public: tables of two rows, asked one by one."""
     others = [((*value, "a"),) for value in (VALUES[0], VALUES[1], VALUES[4])]
     owned = [(), *(((*value, "a"),) for value in VALUES)]
-    asked = [source(room, room.table(_together([(a, b)]), TYPES), question) for a in others for b in owned[1:]]
+    asked = [source(room, room.table(together([(a, b)]), TYPES), question) for a in others for b in owned[1:]]
     plan = asked[0].plan(*question.statistics, epsilon=1, rows=2)
     found = [_frozen(each, question, ()) for each in asked]
     cells = []
@@ -239,10 +247,10 @@ def whole(room: Room, question: Question) -> Moved:
     return Moved(question, plan, others, owned, tuple(cells))
 
 
-def _together(tables: Sequence[tuple[Sequence[Row], Sequence[Row]]]) -> dict[str, list[Any]]:
+def together(tables: Sequence[tuple[Sequence[Row], Sequence[Row]]]) -> dict[str, list[Any]]:
     """Return one table with all rows of all tables, each with its number and people of its own."""
     rows = [
-        (t, f"{t} {who}", *row, row[2])
+        (t, f"{t} {who}", *row, row[2], row[2])
         for t, both in enumerate(tables)
         for who, own in zip(("other", "one"), both, strict=True)
         for row in own

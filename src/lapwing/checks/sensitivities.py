@@ -43,7 +43,7 @@ def _keys_of_one(room: Room) -> Finding:
     one = [(str(i), f"{i}-{j}") for i in people for j in range(i) for _ in range(j + 1)]
     counts = []
     for rows in (others, [*others, *one, ("1", None), ("7", None)]):
-        columns = {"person": [row[0] for row in rows], "key": [row[1] for row in rows]}
+        columns: dict[str, list[str | None]] = {"person": [row[0] for row in rows], "key": [row[1] for row in rows]}
         table = room.table(columns, {"person": "VARCHAR", "key": "VARCHAR"})
         asked = room.source(table, columns={"key": plain("text")}, person="person", rows_per_person=9, delta="0.01")
         found = asked.discover("key", epsilon=1000, delta="0.01", keys_per_person=most, entropy=EntropyForTests(SEED))
