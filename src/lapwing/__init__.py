@@ -11,11 +11,15 @@
     count, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
     Ledger                       a budget that lasts, is shared, and cannot be overspent
+    audit                        check on this machine that all of this keeps what it promises
+    audit_function, audit_mechanism
+                                 check the sensitivity of your own function, the ε of your own mechanism
     errors                       what can be refused, as one tree
 
 The rule behind everything: what comes before the noise is an exact integer, what comes after it is public.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import errors, sensitivity
@@ -27,6 +31,7 @@ from .query import cdf, count, histogram, max, mean, median, min, proportion, qu
 from .schema import keys, number
 
 if TYPE_CHECKING:
+    from .checks.audit import audit
     from .ledger import Ledger
     from .source import Source
 
@@ -38,6 +43,7 @@ __all__ = [
     "LaplaceMechanism",
     "Ledger",
     "Source",
+    "audit",
     "cdf",
     "count",
     "discrete_laplace",
@@ -61,17 +67,14 @@ __all__ = [
     "variance",
 ]
 
+_LATER = {"Ledger": "ledger", "Source": "source", "audit": "checks.audit"}
+"""What needs a database or an engine, and where it is."""
+
 
 def __getattr__(name: str) -> Any:
-    """Import what needs a database or an engine only when it is asked for."""
-    if name == "Ledger":
-        from .ledger import Ledger
-
-        return Ledger
-    if name == "Source":
-        from .source import Source
-
-        return Source
+    """Import some names only when they are asked for."""
+    if name in _LATER:
+        return getattr(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'lapwing' has no attribute {name!r}")
 
 

@@ -21,6 +21,7 @@ import click
 from . import __version__, exact
 from . import sensitivity as catalogue
 from .accuracy import Error
+from .cli_audit import audit
 from .cli_explain import explain
 from .cli_ledger import ledger
 from .cli_output import Decorator, confidence_option, console, format_option, print_json, print_table
@@ -82,7 +83,7 @@ def main() -> None:
     """Statistics about people with the Laplace mechanism, exact and with an error bar on every number."""
 
 
-for command in (bounds, discover, explain, init, ledger, plan, release):
+for command in (audit, bounds, discover, explain, init, ledger, plan, release):
     main.add_command(command)
 
 

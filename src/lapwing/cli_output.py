@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -65,3 +66,28 @@ def _is_numeric(cell: str) -> bool:
 def console() -> Console:
     """Return the terminal, or a page of fixed width."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else 110)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Any]:
+    """Yield a function that draws a bar on a terminal once the work takes longer than a second."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from time import monotonic
+
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task, start = bar.add_task(what, total=1.0), monotonic()
+
+    def tell(share: float, doing: str = what) -> None:
+        if monotonic() - start > 1:
+            bar.start()
+        bar.update(task, completed=share, description=doing)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()

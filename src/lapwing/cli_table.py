@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli_output import Decorator, confidence_option, format_option, format_options, print_json, source_argument
+from .cli_output import (
+    Decorator,
+    confidence_option,
+    format_option,
+    format_options,
+    print_json,
+    progress_bar,
+    source_argument,
+)
 from .errors import LedgerError, OutputError
 from .exact import text
 
@@ -256,7 +263,7 @@ def _write(made: Release, form: str, output: str | None) -> None:
         if output is None:
             _show(made, form)
             return
-        with _progress("writing") as progress:
+        with progress_bar("writing") as progress:
             _put(made, form, output, progress)
         click.echo(f"Wrote {output}.  {made.charged}", err=True)
     except OSError:
@@ -303,36 +310,11 @@ def _text(made: Release, form: str) -> str:
 def _asking() -> Iterator[Any]:
     """Yield what shows the progress of a question; say what an interrupt means for its charge."""
     try:
-        with _progress("reading") as progress:
+        with progress_bar("reading") as progress:
             yield progress
     except KeyboardInterrupt:
         click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
         raise
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Any]:
-    """Yield a function that draws a bar on a terminal once the work takes longer than a second."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from time import monotonic
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bar = Progress(TextColumn(what), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    task, start = bar.add_task(what, total=1.0), monotonic()
-
-    def tell(share: float) -> None:
-        if monotonic() - start > 1:
-            bar.start()
-        bar.update(task, completed=share)
-
-    try:
-        yield tell
-    finally:
-        bar.stop()
 
 
 @click.command()

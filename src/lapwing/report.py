@@ -105,10 +105,21 @@ def _bar(value: float, low: float, high: float, span: tuple[float, float]) -> st
 
 def html_page(title: str, facts: Sequence[tuple[str, str]], table: str, note: str, sql: str) -> str:
     """Return one page with a title, a list of facts, the table, a note and the SQL."""
-    listed = "".join(f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in facts)
+    return html_document(
+        title,
+        f"{table}\n<p>{html.escape(note)}</p>\n{html_facts(facts)}\n<details><summary>The SQL that the engine ran"
+        f"</summary>\n<pre>{html.escape(sql)}</pre></details>",
+    )
+
+
+def html_facts(facts: Sequence[tuple[str, str]]) -> str:
+    """Return a list of names and what they are."""
+    return f"<dl>{''.join(f'<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>' for key, value in facts)}</dl>"
+
+
+def html_document(title: str, body: str) -> str:
+    """Return one page that needs nothing else."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f"<style>\n{_STYLE}\n</style></head>\n<body><h1>{html.escape(title)}</h1>\n{table}\n<p>{html.escape(note)}</p>\n"
-        f"<dl>{listed}</dl>\n<details><summary>The SQL that the engine ran</summary>\n<pre>{html.escape(sql)}</pre>"
-        "</details>\n</body></html>\n"
+        f"<style>\n{_STYLE}\n</style></head>\n<body><h1>{html.escape(title)}</h1>\n{body}\n</body></html>\n"
     )

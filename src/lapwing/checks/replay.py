@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -151,7 +151,11 @@ def _traced(room: Room, question: Question, table: Any, run: Run) -> tuple[Trace
             trace.error = f"{type(error).__name__}: {error}"
     if made is not None:
         trace.answer = _masked(made.to_dict())
-    trace.ledger = [(entry.kind, entry.epsilon, entry.question, entry.answered) for entry in asked.ledger.entries()]
+    noisy = ("cells", "keys", "counts")
+    trace.ledger = [
+        (entry.kind, entry.epsilon, entry.question, [] if entry.answer is None else _public(entry.answer, noisy))
+        for entry in asked.ledger.entries()
+    ]
     return trace, made
 
 
@@ -160,6 +164,11 @@ def _masked(told: Any) -> Any:
     if isinstance(told, dict):
         return {key: "…" if key in ("value", "low", "high") else _masked(value) for key, value in told.items()}
     return [_masked(each) for each in told] if isinstance(told, list) else told
+
+
+def _public(answer: dict[str, Any], noisy: Sequence[str]) -> list[tuple[str, Any]]:
+    """Return what a recorded answer holds beside noisy numbers."""
+    return [(key, None if key in noisy else value) for key, value in answer.items()]
 
 
 @contextmanager

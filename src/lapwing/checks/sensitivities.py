@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
+from .. import query
 from ..entropy import EntropyForTests
 from ..schema import plain
 from .finding import Finding
-from .neighbors import SEED, WHOLE, Moved, placed, questions, whole
+from .neighbors import SEED, TYPES, WHOLE, Moved, Question, Row, placed, questions, source, together, whole
 from .room import Room
 
 
@@ -24,6 +26,7 @@ def sensitivities(room: Room) -> Iterator[Finding]:
             yield from _compared(engine.name, tables[question.people].moved(question))
         yield from _compared(engine.name, whole(own, WHOLE))
         yield _keys_of_one(own)
+        yield _left_out(own)
 
 
 def _compared(engine: str, found: Moved) -> Iterator[Finding]:
@@ -52,3 +55,19 @@ def _keys_of_one(room: Room) -> Finding:
     largest = max(sum(abs(rose[f"{i}-{j}"]) for j in range(i)) for i in people)
     told = f"{largest} of {most} declared, over people with 1 to {people[-1]} keys"
     return Finding(f"{room.engines[0].name}: keys of one person in discover", largest == most, told)
+
+
+def _left_out(room: Room) -> Finding:
+    """Rows that WHERE leaves out count for nothing, nor do they take weight from those that stay."""
+    kept: tuple[Row, ...] = ((1.0, 1, "a"), (2.0, 1, "b"))
+    out: tuple[Row, ...] = ((1.0, 9, "a"),) * 5
+    question = Question((query.count(), query.mean("x")), ("key",), "z < 5")
+    found = []
+    for rows in (kept, kept + out):
+        asked = source(room, room.table(together([((), rows)]), TYPES), question)
+        options: dict[str, Any] = {"by": question.by, "where": question.where, "epsilon": 1}
+        made = asked.release(*question.statistics, **options, entropy=EntropyForTests(SEED))
+        found.append([cell.tolist() for part in made.cells for cell in part])
+    same = found[0] == found[1]
+    told = f"with and without {len(out)} of them, the integers are {'the same' if same else 'different'}"
+    return Finding(f"{room.engines[0].name}: rows that WHERE leaves out", same, told)

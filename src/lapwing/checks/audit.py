@@ -1,0 +1,203 @@
+"""All checks, one after the other, and what they found.
+
+Claim C4 (false alarms).  An audit of a correct build fails with probability at most the sum of the false-alarm
+probabilities of its findings, which is at most 10^-6: most findings are exact and have none.
+"""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from ..errors import InvalidParameter
+from .engines import engines
+from .finding import Check, Finding
+from .laws import laws
+from .replay import replay
+from .room import Room
+from .sampler import sampler
+from .sensitivities import sensitivities
+
+MOST_FALSE_ALARMS = 1e-6
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A check, what it asks, and about how many seconds it takes."""
+
+    check: Check
+    asks: str
+    seconds: int
+
+
+CHECKS: dict[str, Entry] = {
+    "sampler": Entry(sampler, "has the noise its exact law, and is it fresh in every call?", 1),
+    "laws": Entry(laws, "is every output on neighbors about as likely, computed exactly?", 20),
+    "sensitivities": Entry(sensitivities, "does one person move an answer as far as declared, and no farther?", 15),
+    "replay": Entry(replay, "with the noise frozen, is anything but the numbers different?", 10),
+}
+"""The checks, in the order in which they run."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one check found."""
+
+    check: str
+    findings: tuple[Finding, ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as promised."""
+        return all(finding.passed for finding in self.findings)
+
+    @property
+    def asks(self) -> str:
+        """What the check asks."""
+        return CHECKS[self.check].asks
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """What was not as promised."""
+        return tuple(finding for finding in self.findings if not finding.passed)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What all checks found: print it, or take ``passed`` and ``verdicts``."""
+
+    verdicts: tuple[Verdict, ...]
+    engines: tuple[str, ...]
+    deep: bool
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as promised."""
+        return all(verdict.passed for verdict in self.verdicts)
+
+    @property
+    def false_alarm(self) -> float:
+        """The probability with which a correct build would have failed, at most (claim C4)."""
+        return sum(finding.false_alarm for verdict in self.verdicts for finding in verdict.findings)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return sum(verdict.seconds for verdict in self.verdicts)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What was audited, and on what."""
+        from .. import __version__
+
+        own = {"lapwing": __version__, "python": platform.python_version(), "numpy": np.__version__}
+        return {**own, "duckdb": duckdb.__version__, "machine": f"{platform.system()} {platform.machine()}"}
+
+    @property
+    def summary(self) -> str:
+        """The outcome, as a sentence."""
+        looked = sum(len(verdict.findings) for verdict in self.verdicts)
+        failed = sum(len(verdict.failures) for verdict in self.verdicts)
+        outcome = (
+            f"All {looked:,} findings are as promised" if not failed else f"{failed:,} of {looked:,} findings FAIL"
+        )
+        return (
+            f"{outcome}, in {self.seconds:.0f} s.  "
+            f"A correct build fails with probability at most {self.false_alarm:.1e}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as JSON holds it (docs/reference/json.md)."""
+        return {
+            "passed": self.passed,
+            "false_alarm": self.false_alarm,
+            "deep": self.deep,
+            "engines": list(self.engines),
+            "versions": self.versions,
+            "checks": [
+                {
+                    "check": verdict.check,
+                    "passed": verdict.passed,
+                    "seconds": round(verdict.seconds, 1),
+                    "findings": [vars(finding) for finding in verdict.findings],
+                }
+                for verdict in self.verdicts
+            ],
+        }
+
+    def to_html(self) -> str:
+        """Return one page with every finding."""
+        from .page import page
+
+        return page(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{verdict.check:14} {'passed' if verdict.passed else 'FAILED'}   "
+            f"{len(verdict.findings):4,} findings   {verdict.seconds:5.1f} s   {verdict.asks}"
+            for verdict in self.verdicts
+        ]
+        failed = [
+            f"FAILED in {verdict.check}: {finding.what}\n    {finding.told}"
+            for verdict in self.verdicts
+            for finding in verdict.failures
+        ]
+        return "\n".join([*lines, *failed, self.summary])
+
+
+def audit(
+    *only: str,
+    deep: bool = False,
+    stop: bool = False,
+    engine: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Audit:
+    """Check, on this machine and on made-up tables, that Lapwing keeps what it promises; no data of yours is read.
+
+    Args:
+        only: the names of the checks to run, all if none is given.
+        deep: take about ten times as long for the checks that draw.
+        stop: end at the first finding that fails.
+        engine: engines to check besides DuckDB: "spark", or a URL such as postgresql://user@host/database, in which a
+            schema is made and dropped again.
+        progress: a function that is told the share that is done, 0 to 1, and what is being looked at.
+    """
+    for name in only:
+        if name not in CHECKS:
+            raise InvalidParameter(name, "check", f"one of {', '.join(CHECKS)}")
+    chosen = [name for name in CHECKS if not only or name in only]
+    total, done, verdicts = sum(CHECKS[name].seconds for name in chosen), 0, []
+    with engines([engine] if isinstance(engine, str) else engine) as at_hand:
+        for name in chosen:
+            if progress is not None:
+                progress(done / total, name)
+            verdicts.append(_run(name, Room(Path(), deep, at_hand), stop))
+            done += CHECKS[name].seconds
+            if stop and not verdicts[-1].passed:
+                break
+        return Audit(tuple(verdicts), tuple(each.name for each in at_hand), deep)
+
+
+def _run(name: str, room: Room, stop: bool) -> Verdict:
+    """Run one check in a folder that is removed afterwards; a check that fails to run has failed."""
+    start, found = monotonic(), []
+    with tempfile.TemporaryDirectory(prefix="lapwing-audit-", ignore_cleanup_errors=True) as folder:
+        try:
+            for finding in CHECKS[name].check(Room(Path(folder), room.deep, room.engines)):
+                found.append(finding)
+                if stop and not finding.passed:
+                    break
+        except Exception as error:  # of tables that we made up, so its text tells nothing
+            found.append(Finding("the check itself", False, f"{type(error).__name__}: {error}"))
+    return Verdict(name, tuple(found), monotonic() - start)
