@@ -1,8 +1,8 @@
 """Exact laws: how likely each output is, computed without drawing a number; no false alarms but where it is said.
 
-The words that a release takes as randomness are laid out evenly (claim C2), and the noise it adds is compared with the law that
-its plan declares.  Such noise moves the probabilities of every output on a table and on its neighbor apart by at most
-Σ |tally - tally′|/scale in the logarithm, and by just that at some output; this must not exceed ε.
+The words that a release takes as randomness are laid out evenly (claim C2), and the noise it adds is compared with the
+law that its plan declares.  Such noise moves the probabilities of every output on a table and on its neighbor apart by
+at most Σ |tally - tally′|/scale in the logarithm, and by just that at some output; this must not exceed ε.
 """
 
 from __future__ import annotations

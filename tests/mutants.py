@@ -1,0 +1,259 @@
+"""Deliberately broken builds: each must be flagged by the audit.  ``make mutants`` prints the score and keeps it at 100 %.
+
+A mutant is a copy of the package with one piece of text replaced, which must be there just once: when the code changes,
+its mutant has to change too.  It counts as flagged when `lapwing audit --only CHECK` ends with a finding that fails;
+the check is the one that is meant to see this fault.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+PACKAGE = Path(__file__).parent.parent / "src" / "lapwing"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A fault: the traps it stands for, the check that must see it, the file, and the text that is replaced."""
+
+    fault: str
+    traps: str
+    check: str
+    file: str
+    old: str
+    new: str
+
+    def broken(self) -> str:
+        """Return the file with the fault in it."""
+        text = (PACKAGE / self.file).read_text()
+        if text.count(self.old) != 1:
+            raise ValueError(f'the mutant "{self.fault}" fits {text.count(self.old)} places of {self.file}, not one')
+        return text.replace(self.old, self.new)
+
+
+MUTANTS = (
+    # --- the noise ---
+    Mutant(
+        "the scale of the noise is 5 % too small", "T13", "bound", "plan.py",
+        "return self.sensitivity(part, n) / part.epsilon",
+        "return self.sensitivity(part, n) / part.epsilon * Fraction(19, 20)",
+    ),
+    Mutant(
+        "less noise is added than the plan declares", "T36", "laws", "release.py",
+        "        scale = plan.scale(part, public)\n",
+        "        scale = plan.scale(part, public) * 99 / 100\n",
+    ),
+    Mutant(
+        "the law of the sampler is a little off", "T1", "sampler", "noise.py",
+        "math.ldexp(float(context.add(Decimal(1), decay)), -64)",
+        "math.ldexp(float(context.add(Decimal(1), decay)), -64) * 1.001",
+    ),
+    Mutant(
+        "the tails of the noise are cut", "T1", "sampler", "noise.py",
+        "                np.copyto(part, scratch[1], casting=\"unsafe\")\n",
+        "                np.copyto(part, np.clip(scratch[1], -16 * law.size, 16 * law.size), casting=\"unsafe\")\n",
+    ),
+    Mutant(
+        "floats get noise off the grid", "T1 T2", "sampler", "mechanism.py",
+        "return math.ldexp(float(index + discrete_laplace(self.scale, entropy=entropy)), self.exponent)",
+        "return value + math.ldexp(float(discrete_laplace(self.scale, entropy=entropy)), self.exponent)",
+    ),
+    Mutant(
+        "NaN goes through the bare mechanism", "T7 T8", "sampler", "mechanism.py",
+        "    if not math.isfinite(value):\n", "    if math.isinf(value):\n",
+    ),
+    Mutant(
+        "one array of noise serves all cells of a measurement", "T20", "laws", "release.py",
+        "noise = [draws(scale, plan.length(part), entropy, progress) for _ in part.measurement.names]",
+        "noise = [draws(scale, plan.length(part), entropy, progress)] * len(part.measurement.names)",
+    ),
+    Mutant(
+        "one number of noise serves all groups", "T20", "laws", "release.py",
+        "noise = [draws(scale, plan.length(part), entropy, progress) for _ in part.measurement.names]",
+        "noise = [np.repeat(draws(scale, 1, entropy), plan.length(part)) for _ in part.measurement.names]",
+    ),
+    Mutant(
+        "the key of the noise is always the same", "T21 T22", "sampler", "entropy.py",
+        "return Keystream(os.urandom(32))", "return Keystream(bytes(32))",
+    ),
+    Mutant(
+        "the time of a draw grows with the noise", "T23", "timing", "noise.py",
+        "    size = _decide_fast(bits, law)\n    if law.shift:",
+        "    size = _decide_fast(bits, law)\n    for _ in range(int(size or 0)):\n        pass\n    if law.shift:",
+    ),
+    # --- before the noise ---
+    Mutant(
+        "values above the bound are not clamped", "T14", "sensitivities", "engine/lowering.py",
+        'f"WHEN {cell} >= {high} THEN {grid.steps}{tiny}{beyond} ELSE CAST({steps} AS {whole}) END END"',
+        'f"{tiny}{beyond} ELSE TRY_CAST({steps} AS {whole}) END END"',
+    ),
+    Mutant(
+        "NaN and infinity count as numbers", "T7 T8", "sensitivities", "engine/lowering.py",
+        'f"CASE WHEN {to.finite.format(x=cell)} THEN CASE WHEN {cell} <= {low} THEN 0 "',
+        'f"CASE WHEN TRUE THEN CASE WHEN {cell} <= {low} THEN 0 "',
+    ),
+    Mutant(
+        "sums are made of floats", "T3 T4", "sensitivities", "engine/lowering.py",
+        'return _Sum(name, (f"SUM({value})",))', 'return _Sum(name, (f"CAST(SUM(CAST({value} AS FLOAT)) AS BIGINT)",))',
+    ),
+    Mutant(
+        "sums wrap around", "T5 T6", "sensitivities", "engine/lowering.py",
+        'return _Sum(name, (f"SUM({value})",))', 'return _Sum(name, (f"CAST(SUM({value}) % 65536 AS BIGINT)",))',
+    ),
+    Mutant(
+        "people are not bounded", "T18", "sensitivities", "engine/lowering.py",
+        "shared = to.divided.format(a=k * whole, b=rows)", "shared = whole",
+    ),
+    Mutant(
+        "a person is bounded before WHERE", "T18", "sensitivities", "engine/lowering.py",
+        '"  FROM bounded GROUP BY person),"', '"  FROM cleaned GROUP BY person),"',
+    ),
+    Mutant(
+        "a person is bounded in each group", "T35", "sensitivities", "engine/lowering.py",
+        'people = [f"people AS (SELECT person, {_weight(schema, \'COUNT(*)\', to)}", "  FROM bounded GROUP BY person),"]\n'
+        '        return people, "bounded JOIN people USING (person)"',
+        'by = ", ".join(["person", *(f"k{i}" for i in range(len(keys)))])\n'
+        '        people = [f"people AS (SELECT {by}, {_weight(schema, \'COUNT(*)\', to)}", f"  FROM bounded GROUP BY {by}),"]\n'
+        '        return people, f"bounded JOIN people USING ({by})"',
+    ),
+    Mutant(
+        "a person has any number of keys", "T35", "sensitivities", "engine/keys.py",
+        "WHERE place <= {keys_per_person} GROUP BY key", "WHERE place <= {9 * keys_per_person} GROUP BY key",
+    ),
+    Mutant(
+        "squares are not bounded anew", "T15", "sensitivities", "measure.py",
+        "return self.fine * int(self.grid.steps**self.degree) if self.degree else 1",
+        "return self.fine * int(self.grid.steps) if self.degree else 1",
+    ),
+    Mutant(
+        "a histogram moves by 1 when one person changes", "T13", "sensitivities", "measure.py",
+        "        return 2 * schema.mass * self.mass\n", "        return schema.mass * self.mass\n",
+    ),
+    Mutant(
+        "a sum moves by U - L when one person comes", "T13", "sensitivities", "measure.py",
+        "            return max(abs(self.grid.low), abs(self.grid.high))\n",
+        "            return self.grid.high - self.grid.low - 1\n",
+    ),
+    Mutant(
+        "every measurement spends all of ε", "T15 T29", "laws", "planning.py",
+        "parts = tuple(Part(each, total * share / whole) for each, share in zip(measured, shares, strict=True))",
+        "parts = tuple(Part(each, total) for each, share in zip(measured, shares, strict=True))",
+    ),
+    # --- what depends on data ---
+    Mutant(
+        "the number of rows is taken as public", "T12", "replay", "release.py",
+        "    if any(part.measurement.whole for part in plan.parts) or plan.counts_publicly:\n",
+        "    if tally.rows:\n",
+    ),
+    Mutant(
+        "the scale depends on the number of rows", "T12", "replay", "release.py",
+        "        scale = plan.scale(part, public)\n",
+        "        scale = plan.scale(part, public) * (1 + tally.rows // 2**17)\n",
+    ),
+    Mutant(
+        "a huge value is an error", "T24", "replay", "release.py",
+        '    answer: dict[str, Any] = {}\n    public = None\n',
+        '    answer: dict[str, Any] = {}\n    public = None\n    if tally.rows > 2**18:\n'
+        '        raise LedgerError("t", "has too many rows", "Take some out.")\n',
+    ),
+    Mutant(
+        "empty groups get no noise", "T10", "laws", "release.py",
+        "        found.append([add(cell, groups, value) for cell, value in zip(noise, exactly, strict=True)])\n",
+        "        found.append([add(cell * np.isin(np.arange(len(cell)), groups), groups, value)"
+        " for cell, value in zip(noise, exactly, strict=True)])\n",
+    ),
+    Mutant(
+        "the threshold for keys is one too low", "T11", "laws", "discover.py",
+        "if value >= plan.threshold]", "if value >= plan.threshold - 1]",
+    ),
+    Mutant(
+        "the threshold forgets that a person may have several keys", "T11", "laws", "discover.py",
+        "return DiscreteLaplace(self.scale).threshold(self.delta, self.keys_per_person)",
+        "return DiscreteLaplace(self.scale).threshold(self.delta)",
+    ),
+    Mutant(
+        "ranks are taken to move half as far as they do", "T13", "laws", "selection.py",
+        "widest = 2 * max(level, 1 - level) * self.schema.mass", "widest = max(level, 1 - level) * self.schema.mass",
+    ),
+    # --- after the noise ---
+    Mutant(
+        "noisy counts are clamped at 0", "T30", "coverage", "release.py",
+        '    answer["cells"] = recorded(found)\n',
+        '    answer["cells"] = recorded([[np.maximum(cell, 0) for cell in part] for part in found])\n',
+    ),
+    Mutant(
+        "error bars are too narrow", "T31", "coverage", "plan.py",
+        "        return float(weight * DiscreteLaplace(scale).simultaneous_margin(cells, confidence))\n",
+        "        return float(weight * DiscreteLaplace(scale * 7 / 8).simultaneous_margin(cells, confidence))\n",
+    ),
+    Mutant(
+        "error bars that should hold at once are those of single cells", "T33", "coverage", "plan.py",
+        "        return 1 - (1 - confidence) / len(self.query.statistics), self.groups\n",
+        "        return confidence, 1\n",
+    ),
+    Mutant(
+        "engine errors are passed on", "T24", "canary", "engine/table.py",
+        "failure = EngineError(self.name, what, budget, self.advice(error))",
+        "failure = EngineError(self.name, what, budget, str(error))",
+    ),
+    # --- the ledger ---
+    Mutant(
+        "what is charged is given back when the engine fails", "T25", "ledgers", "release.py",
+        "        answer = ledger.record(entry, _answer(plan, table, entropy, progress))\n    completed",
+        "        answer = _answer(plan, table, entropy, progress)\n"
+        "        entry = ledger.charge(asked, plan.epsilon, analyst=analyst)\n"
+        "        answer = ledger.record(entry, answer)\n    completed",
+    ),
+)
+
+
+def flagged(mutant: Mutant | None, check: str) -> tuple[bool, str]:
+    """Run one check on a build, with a fault or without; return whether it is flagged, and what was found."""
+    with tempfile.TemporaryDirectory(prefix="lapwing-mutant-") as folder:
+        copy = Path(folder) / "lapwing"
+        shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        if mutant is not None:
+            (copy / mutant.file).write_text(mutant.broken())
+        command = [sys.executable, "-m", "lapwing", "audit", "--only", check, "--stop", "--format", "json"]
+        done = subprocess.run(
+            command, cwd=folder, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, text=True, check=False
+        )
+    try:
+        found = [each for each in json.loads(done.stdout)["checks"][0]["findings"] if not each["passed"]]
+    except (ValueError, LookupError):
+        raise RuntimeError(f"the audit did not run: {done.stderr[-2000:]}") from None
+    return done.returncode == 1 and bool(found), f"{found[0]['what']}: {found[0]['told']}" if found else "nothing"
+
+
+@click.command()
+@click.option("--only", metavar="TEXT", help="Only the mutants whose fault has this text in it.")
+def main(only: str | None) -> None:
+    """Run the audit on every broken build, and on the build as it is."""
+    chosen = [each for each in MUTANTS if only is None or only in each.fault]
+    checks = sorted({each.check for each in chosen})
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        sound = dict(zip(checks, pool.map(lambda check: flagged(None, check), checks), strict=True))
+        results = pool.map(lambda each: flagged(each, each.check), chosen)
+        caught = 0
+        for mutant, (seen, told) in zip(chosen, results, strict=True):
+            caught += seen
+            click.echo(f"{'flagged' if seen else 'MISSED '}  {mutant.traps:8} {mutant.fault}\n         {mutant.check}: {told[:180]}")
+    alarms = [f"{check}: {told}" for check, (seen, told) in sound.items() if seen]
+    for each in alarms:
+        click.echo(f"FALSE ALARM on the build as it is: {each}")
+    click.echo(f"Mutation score: {caught} of {len(chosen)} ({caught / len(chosen):.0%}), {len(alarms)} false alarms")
+    sys.exit(0 if caught == len(chosen) and not alarms else 1)
+
+
+if __name__ == "__main__":
+    main()
