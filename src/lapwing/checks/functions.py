@@ -290,5 +290,8 @@ def _range(sizes: Sequence[Searched]) -> str:
     first, last = sizes[0].rows, sizes[-1].rows
     if first == last:
         return f"{first:,} {'row' if first == 1 else 'rows'}"
-    gaps = last - first + 1 != len(sizes)
-    return f"{first:,} {'…' if gaps else 'to'} {last:,} rows"
+    if last - first + 1 == len(sizes):
+        return f"{first:,} to {last:,} rows"
+    return (
+        f"{', '.join(f'{size.rows:,}' for size in sizes[:-1][:5])}{', …' if len(sizes) > 6 else ''} and {last:,} rows"
+    )
