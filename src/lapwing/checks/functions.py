@@ -292,6 +292,5 @@ def _range(sizes: Sequence[Searched]) -> str:
         return f"{first:,} {'row' if first == 1 else 'rows'}"
     if last - first + 1 == len(sizes):
         return f"{first:,} to {last:,} rows"
-    return (
-        f"{', '.join(f'{size.rows:,}' for size in sizes[:-1][:5])}{', …' if len(sizes) > 6 else ''} and {last:,} rows"
-    )
+    some = ", ".join(f"{size.rows:,}" for size in sizes[:-1][:5])
+    return f"{some}{', …' if len(sizes) > 6 else ''} and {last:,} rows"
