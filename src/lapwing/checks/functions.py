@@ -280,8 +280,8 @@ def _told_search(searched: Sequence[Searched]) -> str:
         parts.append(f"all {sum(size.pairs for size in whole):,} pairs of tables of {_range(whole)}")
     rest = [size for size in searched if not size.all]
     if rest:
-        of = sum(size.of for size in rest)
-        told = f"{of:,}" if of < 10**12 else f"some 10^{len(str(of)) - 1}"
+        numbers = [size.of for size in rest if size.of is not None]
+        told = f"{sum(numbers):,}" if len(numbers) == len(rest) else "more than 10^18"
         parts.append(f"{sum(size.pairs for size in rest):,} of {told} pairs of tables of {_range(rest)}")
     return " and ".join(parts)
 

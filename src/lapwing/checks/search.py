@@ -7,11 +7,11 @@ smallest is kept: fewest rows, then the rows that come first in the domain.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
+from math import factorial
 from random import Random
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ Kind = Literal["repeat", "error", "no number", "form", "not finite", "distance",
 Numbers = tuple[int, ...]
 
 TOLERANCE = Fraction(1, 10**9)
+MANY = 10**18
 _ALL_ORDERS = 3
 _PATIENCE = 60
 _MOST_KEPT = 5 * 10**6  # rows of tables whose answers are remembered
@@ -70,11 +71,11 @@ class Violation:
 
 @dataclass(frozen=True)
 class Searched:
-    """How much was searched among tables of one size: so many different pairs, of so many."""
+    """How much was searched among tables of one size: so many different pairs, of so many (None: 10^18 or more)."""
 
     rows: int
     pairs: int
-    of: int
+    of: int | None
 
     @property
     def all(self) -> bool:
@@ -115,12 +116,12 @@ class Search:
                 break
             small.append(n)
             self._enumerate(n)
-        found = [Searched(n, self._pairs(n), self._pairs(n)) for n in small]
+        found = [self._searched(n, self._pairs(n)) for n in small]
         large = sizes[len(small) :]
         for later, n in reversed(list(enumerate(large))):  # the largest first, with half: rows meet there most often
             share = (self.tries - self.calls) // (2 if later and n == large[-1] else later + 1)
             pairs = self._climb(n, self.calls + min(share, _MOST_ROWS // n))
-            found.insert(len(small), Searched(n, pairs, self._pairs(n)))
+            found.insert(len(small), self._searched(n, pairs))
         if self.smallest:
             self._shrink(self.smallest)
         return tuple(found)
@@ -182,13 +183,17 @@ class Search:
 
     def _cost(self, n: int) -> tuple[int, int]:
         """Return how many calls and pairs it takes to search one size whole."""
-        orders = math.factorial(n) - 1 if 1 < n <= _ALL_ORDERS else 2
+        orders = factorial(n) - 1 if 1 < n <= _ALL_ORDERS else 2
         return _tables(len(self.domain), n) * (1 + orders) + _tables(len(self.domain), n - 1), self._pairs(n)
 
     def _pairs(self, n: int) -> int:
         """Return the number of pairs of neighbors, the larger of n rows: common rows, and one more or two."""
         m = len(self.domain)
         return _tables(m, n - 1) * (m * (m - 1) // 2 if self.change_one else m)
+
+    def _searched(self, n: int, pairs: int) -> Searched:
+        of = self._pairs(n)
+        return Searched(n, pairs, of if of < MANY else None)
 
     def _enumerate(self, n: int) -> None:
         everything = range(len(self.domain))
@@ -261,7 +266,7 @@ class Search:
 
     def _shrink(self, found: Violation) -> None:
         """Make the smallest violation smaller as long as that succeeds: fewer rows, then earlier rows."""
-        end = self.calls + self.tries
+        end = self.calls + min(self.tries, _MOST_ROWS // len(found.case.table))
         while self.calls < end:
             before = self.smallest
             assert before is not None
@@ -276,12 +281,18 @@ class Search:
                 return
 
     def _simpler(self, case: Case) -> Iterator[Case]:
-        """Yield cases with fewer rows, the fewest first, and then with earlier rows."""
+        """Yield cases with fewer rows, the fewest first, and then with earlier rows; of long tables many at once."""
         rows, common = len(case.table), case.common
-        for size in sorted(n for n in self.sizes if rows - len(common) <= n < rows and n):
-            gone = rows - size
-            for at in range(0, len(common) - gone + 1, 1 if rows <= 20 else gone):
-                yield Case(common[:at] + common[at + gone :], case.one, case.other)
+        long = rows > 20
+        widths = sorted((rows - n for n in self.sizes if 0 < n < rows and rows - n <= len(common)), reverse=True)
+        for width in _halving(widths) if long else widths:
+            for at in range(0, len(common) - width + 1, width if long else 1):
+                yield Case(common[:at] + common[at + width :], case.one, case.other)
+        for width in _halving(range(len(common), 1, -1)) if long else ():
+            for at in range(0, len(common), width):
+                if any(common[at : at + width]):
+                    first = [0] * len(common[at : at + width])
+                    yield _case([*common[:at], *first, *common[at + width :]], case.one, case.other)
         for at, row in enumerate(case.common):
             for earlier in self.domain.earlier(row):
                 yield _case([*common[:at], earlier, *common[at + 1 :]], case.one, case.other)
@@ -293,8 +304,14 @@ class Search:
 
 
 def _tables(m: int, n: int) -> int:
-    """Return the number of tables of n rows, of m that may occur."""
-    return math.comb(m + n - 1, n)
+    """Return the number of tables of n rows, of m that may occur; or a smaller number that is MANY or more."""
+    chosen = min(n, m - 1)
+    number = 1
+    for i in range(1, chosen + 1):
+        number = number * (m + n - 1 - chosen + i) // i
+        if number >= MANY:  # after some 60 rounds at most: each doubles it
+            break
+    return number
 
 
 def _with(common: Numbers, row: int | None) -> Numbers:
@@ -305,6 +322,15 @@ def _case(common: list[int], one: int | None, other: int | None) -> Case:
     if one is not None and other is not None and other < one:  # the same pair
         one, other = other, one
     return Case(tuple(sorted(common)), one, other)
+
+
+def _halving(widths: Sequence[int]) -> list[int]:
+    """Return the first of falling numbers, then each time the next that is at most half, and the last."""
+    chosen: list[int] = []
+    for width in widths:
+        if not chosen or width <= chosen[-1] // 2 or width == widths[-1]:
+            chosen.append(width)
+    return chosen
 
 
 def _kind(one: Answer, other: Answer) -> Kind:

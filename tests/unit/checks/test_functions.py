@@ -18,6 +18,7 @@ import lapwing as lw
 from lapwing.checks.distance import distance, read, shown, written
 from lapwing.checks.domain import make_domain
 from lapwing.checks.functions import audit_function
+from lapwing.checks.search import MANY, _tables
 from lapwing.errors import InvalidParameter, InvalidSensitivity, RequestError
 
 
@@ -269,6 +270,27 @@ def test_a_large_search_says_that_it_is_no_proof():
     assert "pairs of tables of 2 and 5 rows, with" in str(found)
     assert [size.all for size in found.searched] == [False, False]
     assert all(0 < size.pairs < size.of for size in found.searched)
+
+
+def test_long_tables_are_searched_and_shrunk_too():
+    def f(t):
+        return len(t) + 5 * (sum(x > 900 for x in t) % 50 == 7)
+
+    found = audit_function(f, range(1000), 1, "change_one", rows=500, tries=2000)
+    assert sorted(x for x in found.witness.table if x > 900) in ([901] * 6, [901] * 7, [901] * 8)
+    assert sum(x == 0 for x in found.witness.table) >= 500 - 8
+    assert found.searched[0].of is None
+    assert "of more than 10^18 pairs" in str(found)
+    assert found.to_dict()["searched"][0]["of"] is None
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 5), (2, 9), (7, 3), (3, 7), (200, 5), (10**6, 3), (10**12, 1), (5, 0)])
+def test_tables_are_counted(m, n):
+    assert _tables(m, n) == math.comb(m + n - 1, n)
+
+
+def test_many_tables_are_counted_as_many():
+    assert _tables(10**12, 10**6) >= MANY
 
 
 # Domains.
