@@ -36,7 +36,7 @@ class Answer:
     @property
     def finite(self) -> bool:
         """Whether this is a number, or some, and all of them finite."""
-        return self.kind == "numbers" and not any(isinstance(number, str) for number in self.numbers)
+        return self.kind == "numbers" and str not in set(map(type, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ def distance(one: Answer, other: Answer) -> Fraction | int | float:
     """Return the L1 distance, exactly, or infinity."""
     if one.kind != other.kind or one.form != other.form:
         return math.inf
+    if one.numbers == other.numbers:
+        return 0
     total: Fraction | int = 0
     for a, b in zip(one.numbers, other.numbers, strict=True):
         if a == b:
@@ -92,7 +94,11 @@ class _NoNumber(Exception):
 
 def _flatten(value: Any, numbers: list[Any], types: set[str]) -> Any:
     """Append the numbers in a value, and return its form."""
-    if type(value) in (int, float):  # by far the most
+    if type(value) in (list, tuple) and set(map(type, value)) == {int}:  # counts, the usual answer: made quick
+        numbers += value
+        types.add("int")
+        return (len(value),)
+    if type(value) in (int, float):
         return _append(value, numbers, types)
     if callable(getattr(value, "to_dict", None)):  # a pandas Series, whose index is part of the answer
         value = value.to_dict()
