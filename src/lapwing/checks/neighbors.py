@@ -31,9 +31,8 @@ Row = tuple[float | None, int | None, str | None]
 
 VALUES: tuple[tuple[float | None, int | None], ...] = (
     (-3.0, -3), (7.0, 7), (0.0, 0), (2.5, 1), (math.nan, None), (None, 2**62), (math.inf, -(2**62)),
-    (-math.inf, 3), (1e308, 7), (-1e308, -3),
+    (-math.inf, 3), (1e308, 7), (-1e308, -3), (99.5, -40), (-40.0, 99),
 )  # fmt: skip
-KEYS = ("a", "b", None, "elsewhere")
 
 TYPES = {
     "t": "BIGINT",
@@ -115,14 +114,15 @@ def source(room: Room, table: Any, question: Question, tables: int = 1) -> Sourc
 
 def rows_of_one(people: bool) -> list[tuple[Row, ...]]:
     """Return all that one person may have; the first is nothing."""
-    domain = [(*value, key) for value in VALUES for key in KEYS]
+    domain: list[Row] = [(*value, "a") for value in VALUES]
+    domain += [(*value, key) for value in VALUES[:5] for key in ("b", None, "elsewhere")]
     if not people:
         return [(), *((row,) for row in domain)]
-    few = [row for row in domain if row[:2] in VALUES[:5] and row[2] in ("a", "b")]
+    few = [row for row in domain if row[:2] in VALUES[:4] and row[2] in ("a", "b")]
     return [
         (),
         *(rows for size in (1, ROWS_PER_PERSON) for rows in combinations_with_replacement(domain, size)),
-        *combinations_with_replacement(few[::3], ROWS_PER_PERSON + 1),
+        *combinations_with_replacement(few, ROWS_PER_PERSON + 1),
     ]
 
 

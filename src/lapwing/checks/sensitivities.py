@@ -5,6 +5,7 @@ And some person moves it by just that much, so that no noise is wasted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,7 @@ def sensitivities(room: Room) -> Iterator[Finding]:
             yield from _compared(engine.name, tables[question.people].moved(question))
         yield from _compared(engine.name, whole(own, WHOLE))
         yield _keys_of_one(own)
-        yield _left_out(own)
+        yield from _rules(own)
 
 
 def _compared(engine: str, found: Moved) -> Iterator[Finding]:
@@ -57,17 +58,27 @@ def _keys_of_one(room: Room) -> Finding:
     return Finding(f"{room.engines[0].name}: keys of one person in discover", largest == most, told)
 
 
-def _left_out(room: Room) -> Finding:
-    """Rows that WHERE leaves out count for nothing, nor do they take weight from those that stay."""
+def _rules(room: Room) -> Iterator[Finding]:
+    """Pairs of tables that must give the same integers, by the public rules for WHERE and for dirty cells."""
     kept: tuple[Row, ...] = ((1.0, 1, "a"), (2.0, 1, "b"))
     out: tuple[Row, ...] = ((1.0, 9, "a"),) * 5
-    question = Question((query.count(), query.mean("x")), ("key",), "z < 5")
+    yield _same(room, "rows that WHERE leaves out count for nothing", kept, kept + out)
+    dirty: tuple[Row, ...] = ((math.nan, 1, "a"), (math.inf, 1, "a"), (-math.inf, 1, "b"))
+    yield _same(room, "NaN and infinity are missing", dirty, tuple((None, *row[1:]) for row in dirty))
+    beyond: tuple[Row, ...] = ((99.5, 1, "a"), (-1e308, -(2**62), "b"))
+    yield _same(room, "what is beyond a bound counts as the bound", beyond, ((7.0, 1, "a"), (-3.0, -3, "b")))
+    unknown: tuple[Row, ...] = ((1.0, 1, "elsewhere"), (1.0, 1, None))
+    yield _same(room, "rows of keys that are not public are left out", unknown, ())
+
+
+def _same(room: Room, what: str, one: tuple[Row, ...], other: tuple[Row, ...]) -> Finding:
+    question = Question((query.count(), query.mean("x"), query.sum("z")), ("key",), "z < 5")
     found = []
-    for rows in (kept, kept + out):
+    for rows in (one, other):
         asked = source(room, room.table(together([((), rows)]), TYPES), question)
         options: dict[str, Any] = {"by": question.by, "where": question.where, "epsilon": 1}
         made = asked.release(*question.statistics, **options, entropy=EntropyForTests(SEED))
         found.append([cell.tolist() for part in made.cells for cell in part])
     same = found[0] == found[1]
-    told = f"with and without {len(out)} of them, the integers are {'the same' if same else 'different'}"
-    return Finding(f"{room.engines[0].name}: rows that WHERE leaves out", same, told)
+    told = f"two tables that differ in such rows give {'the same' if same else 'different'} integers"
+    return Finding(f"{room.engines[0].name}: {what}", same, told)
