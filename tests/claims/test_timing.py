@@ -70,10 +70,9 @@ def test_C3_a_correlation_of_a_fifth_raises_an_alarm():
     noise, law = lw.discrete_laplace(100, (20_000, 1)), lw.DiscreteLaplace(100)
     other = np.random.default_rng().uniform(-0.5, 0.5, 20_000)
     times = (1e6 * (0.2 * sizes(noise, law)[:, 0] + math.sqrt(1 - 0.2**2) * other)).astype(np.int64)
-    size, zeros = compared("x", times, noise, law)
+    size, _ = compared("x", times, noise, law)
     assert not size.passed
     assert size.told.startswith("the correlation is +0.")
-    assert zeros.passed
 
 
 def test_C3_what_is_timed_is_returned_with_its_time():

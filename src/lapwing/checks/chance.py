@@ -21,7 +21,7 @@ ALPHA = 1e-9
 
 def held(what: str, inside: NDArray[np.bool_], confidence: str | Fraction) -> Finding:
     """Return whether at least the stated share of independent bars hold the truth, as far as chance can tell."""
-    share, needed = float(np.mean(inside)), least_share(inside.size, float(Fraction(confidence)))
+    share, needed = float(np.mean(inside)), least_share(inside.size, float(Fraction(confidence)), ALPHA)
     told = f"{share:.4f} of {inside.size:,} bars hold, of which at least {needed:.4f} must"
     return Finding(f"{what}, at {float(Fraction(confidence)):.0%}", share >= needed, told, ALPHA)
 
@@ -36,7 +36,7 @@ def centred(what: str, off: NDArray[np.float64]) -> Finding:
     return Finding(f"{what}, above and below", max(above, below) <= most, told, ALPHA)
 
 
-def least_share(trials: int, chance: float, alpha: float = ALPHA) -> float:
+def least_share(trials: int, chance: float, alpha: float) -> float:
     """Return the largest q such that a share below q has probability at most α, by the bound above."""
     low, high = 0.0, chance
     for _ in range(60):
@@ -46,7 +46,14 @@ def least_share(trials: int, chance: float, alpha: float = ALPHA) -> float:
     return low
 
 
-def mean_limit(trials: int, scale: float) -> float:
+def unbiased(what: str, noise: NDArray[Any], scale: float) -> Finding:
+    """Return whether the mean of integer noise of this scale is 0, as far as chance can tell."""
+    mean, limit = float(noise.mean()), mean_limit(noise.size, scale, ALPHA)
+    told = f"their mean is {mean:+.4f} over {noise.size:,} groups; by chance within ±{limit:.4f}"
+    return Finding(what, abs(mean) <= limit, told, ALPHA)
+
+
+def mean_limit(trials: int, scale: float, alpha: float) -> float:
     """Return what the mean of integer noise exceeds in absolute value with probability at most α.
 
     By Chernoff's bound for every θ, with the moments E(e^θX) = (1 - d)²/((1 - d·e^θ)(1 - d·e^-θ)), d = e^(-1/s).
@@ -55,7 +62,7 @@ def mean_limit(trials: int, scale: float) -> float:
     for part in range(1, 400):
         theta = part / (400 * scale)
         moment = 2 * math.log1p(-d) - math.log1p(-d * math.exp(theta)) - math.log1p(-d * math.exp(-theta))
-        limits.append((math.log(2 / ALPHA) / trials + moment) / theta)
+        limits.append((math.log(2 / alpha) / trials + moment) / theta)
     return min(limits)
 
 

@@ -26,7 +26,7 @@ import lapwing as lw
 from ..answer import Release
 from ..estimate import Estimate
 from ..query import Statistic
-from .chance import ALPHA, centred, held, independent, mean_limit
+from .chance import centred, held, independent, unbiased
 from .finding import Finding
 from .room import Room
 
@@ -93,9 +93,7 @@ def _empty_groups(room: Room, trials: int) -> Iterator[Finding]:
     source = room.source(_written(room, "SELECT -1 AS g, 1 AS x, 1 AS y"), columns=columns)
     for epsilon in ("1", "0.1"):
         counts = source.release(lw.count(), by="g", epsilon=epsilon).estimates["count"].value
-        mean, limit = float(counts.mean()), mean_limit(trials, 1 / float(epsilon))
-        told = f"their mean is {mean:+.4f} over {trials:,} groups; by chance within ±{limit:.4f}"
-        yield Finding(f"counts of empty groups, ε = {epsilon}", abs(mean) <= limit, told, ALPHA)
+        yield unbiased(f"counts of empty groups, ε = {epsilon}", counts, 1 / float(epsilon))
         yield independent(f"the noise of neighboring groups, ε = {epsilon}", counts[:-1], counts[1:])
     half = trials // 2
     yield independent("the noise of distant groups", counts[:half], counts[half : 2 * half])
