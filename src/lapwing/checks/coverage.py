@@ -54,7 +54,7 @@ def coverage(room: Room, trials: int = 20_000) -> Iterator[Finding]:
     yield from _quantiles(room, trials // 40)
     yield from _bins(room, trials)
     yield from _whole_tables(room, trials // 1000)
-    yield from _at_once(room, trials // 500)
+    yield from _at_once(room, trials // 800)
     yield from _keys(room, trials)
     yield from _numbers(trials)
     yield from _answers(trials // 20)

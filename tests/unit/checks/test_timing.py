@@ -39,7 +39,7 @@ def test_a_sampler_that_counts_is_found(tmp_path, monkeypatch):
 
 
 def test_an_array_whose_draws_are_counted_is_found():
-    law = lw.DiscreteLaplace(10)
+    law = lw.DiscreteLaplace(100)
     times, drawn = timed(lambda: [counting(law, None) for _ in range(20)], 2_000)
     size, _ = compared("an array", times, drawn, law)
     assert not size.passed
