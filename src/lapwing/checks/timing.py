@@ -35,7 +35,7 @@ from .room import Room
 Floats = NDArray[np.float64]
 
 ALPHA = 1e-9
-ARRAY = 1000
+ARRAY = 100
 
 _WARM = 500
 _TRUTH = 7
@@ -55,7 +55,7 @@ def _calls(scale: int, calls: int) -> Iterator[tuple[str, Callable[[], Any], int
     yield "one draw", lambda: lw.discrete_laplace(scale), calls
     yield "an array of one draw", lambda: lw.discrete_laplace(scale, 1), calls
     yield "one number", lambda: lw.laplace(_TRUTH, sensitivity=1, epsilon=epsilon) - _TRUTH, calls
-    yield f"an array of {ARRAY:,} draws", lambda: lw.discrete_laplace(scale, ARRAY), calls // 10
+    yield f"an array of {ARRAY:,} draws", lambda: lw.discrete_laplace(scale, ARRAY), calls // 4
 
 
 def timed(draw: Callable[[], Any], calls: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
