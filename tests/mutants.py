@@ -141,12 +141,12 @@ MUTANTS = (
         'f"CASE WHEN TRUE THEN CASE WHEN {cell} <= {low} THEN 0 "',
     ),
     Mutant(
-        "sums are made of floats",
+        "sums are made of doubles",
         "T3 T4",
         "sensitivities",
         "engine/lowering.py",
         'return _Sum(name, (f"SUM({value})",))',
-        'return _Sum(name, (f"CAST(SUM(CAST({value} AS FLOAT)) AS BIGINT)",))',
+        'return _Sum(name, (f"CAST(SUM(CAST({value} AS DOUBLE)) AS HUGEINT)",))',
     ),
     Mutant(
         "sums wrap around",
@@ -248,7 +248,7 @@ MUTANTS = (
         "replay",
         "release.py",
         "    answer: dict[str, Any] = {}\n    public = None\n",
-        "    answer: dict[str, Any] = {}\n    public = None\n    if tally.rows > 2**18:\n"
+        "    answer: dict[str, Any] = {}\n    public = None\n    if tally.rows > 2**17:\n"
         '        raise LedgerError("t", "has too many rows", "Take some out.")\n',
     ),
     Mutant(

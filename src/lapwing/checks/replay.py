@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -119,6 +119,9 @@ def _replayed(room: Room, question: Question, what: str, run: Run) -> Finding:
     tables = [room.table(together([(_OTHERS, own[:most])]), TYPES) for own in (before, *_SOMEBODY)]
     _traced(room, question, tables[0], run)  # fills caches, which know public parameters alone
     first, *others = (_traced(room, question, table, run) for table in tables)
+    errors = {trace.error for trace, _ in (first, *others)} - {None}
+    if errors:
+        return Finding(f"{room.engines[0].name}: {what}", False, f"somebody's rows are refused: {sorted(errors)[0]}")
     differing = {name for trace, _ in others for name in first[0].differs(trace)}
     told = f"differing over {len(others)} neighbors: {', '.join(sorted(differing)) or 'nothing'}"
     if isinstance(first[1], Release) and not any(each.level for each in question.statistics):
@@ -151,10 +154,10 @@ def _traced(room: Room, question: Question, table: Any, run: Run) -> tuple[Trace
             trace.error = f"{type(error).__name__}: {error}"
     if made is not None:
         trace.answer = _masked(made.to_dict())
-    noisy = ("cells", "keys", "counts")
     trace.ledger = [
-        (entry.kind, entry.epsilon, entry.question, [] if entry.answer is None else _public(entry.answer, noisy))
+        (entry.kind, entry.epsilon, entry.question, _public(full.answer))
         for entry in asked.ledger.entries()
+        if (full := asked.ledger.entry(entry.number)) is not None
     ]
     return trace, made
 
@@ -166,9 +169,10 @@ def _masked(told: Any) -> Any:
     return [_masked(each) for each in told] if isinstance(told, list) else told
 
 
-def _public(answer: dict[str, Any], noisy: Sequence[str]) -> list[tuple[str, Any]]:
+def _public(answer: dict[str, Any] | None) -> list[tuple[str, Any]]:
     """Return what a recorded answer holds beside noisy numbers."""
-    return [(key, None if key in noisy else value) for key, value in answer.items()]
+    noisy = ("cells", "keys", "counts")
+    return [(key, None if key in noisy else value) for key, value in (answer or {}).items()]
 
 
 @contextmanager

@@ -28,6 +28,7 @@ def sensitivities(room: Room) -> Iterator[Finding]:
         yield from _compared(engine.name, whole(own, WHOLE))
         yield _keys_of_one(own)
         yield from _rules(own)
+        yield from _crowd(own)
 
 
 def _compared(engine: str, found: Moved) -> Iterator[Finding]:
@@ -82,3 +83,18 @@ def _same(room: Room, what: str, one: tuple[Row, ...], other: tuple[Row, ...]) -
     same = found[0] == found[1]
     told = f"two tables that differ in such rows give {'the same' if same else 'different'} integers"
     return Finding(f"{room.engines[0].name}: {what}", same, told)
+
+
+def _crowd(room: Room) -> Iterator[Finding]:
+    """Beside a hundred thousand others, in any order, one person moves sums of squares as far as alone."""
+    crowd: list[Row] = [(2.3 + i % 3, 1, "a") for i in range(100_000)]
+    question = Question((query.variance("x"),), people=False)
+    found = []
+    for rows in (crowd, [*crowd, (7.0, 1, "a")], [(7.0, 1, "a"), *reversed(crowd)]):
+        asked = source(room, room.table(together([((), rows)]), TYPES), question)
+        made = asked.release(*question.statistics, epsilon=1, entropy=EntropyForTests(SEED))
+        found.append([int(cell[0]) for cell in made.cells[0]])
+    declared = made.plan.sensitivity(made.plan.parts[0])
+    moved = [sum(abs(a - b) for a, b in zip(found[0], other, strict=True)) for other in found[1:]]
+    told = f"{moved[0]:,} of {declared:,} declared, and {moved[1]:,} in another order"
+    yield Finding(f"{room.engines[0].name}: one row beside 100,000", moved == [declared] * 2, told)
