@@ -133,10 +133,12 @@ def _chosen(sides: list[Draws], draws: int, alpha: float, delta: float, words: W
     width = max(each.width() for each in sides)
     half = min(draws // 4, _MOST_FIRST, max(1000, _MOST_NUMBERS // width)) // 2
     first, second = [[joined(list(each.take(half))) for each in sides] for _ in range(2)]
+    # How far shares may be from those to be counted: what α asks of the draws left, and two deviations of these draws.
+    limit = (math.sqrt(math.log(2 / alpha) / (draws - 2 * half)) + math.sqrt(2 / half)) ** 2
     best: tuple[float, Event, bool] | None = None
     for family in families((first[0], first[1]), (second[0], second[1]), words):
         for swapped, (likely, rare) in enumerate(((family.hits_x, family.hits_y), (family.hits_y, family.hits_x))):
-            scores = _scores(likely, rare, half, alpha, delta)
+            scores = _scores(likely / half, rare / half, limit, delta)
             i = int(np.argmax(scores))
             if best is None or scores[i] > best[0]:
                 event = family.event(i)
@@ -147,13 +149,12 @@ def _chosen(sides: list[Draws], draws: int, alpha: float, delta: float, words: W
     return best[1], best[2], 2 * half
 
 
-def _scores(likely: Array, rare: Array, n: int, alpha: float, delta: float) -> NDArray[np.float64]:
-    """Return about the bound that each pair of counts would certify: by Chernoff's bound, for all at once.
+def _scores(likely: Array, rare: Array, limit: float, delta: float) -> NDArray[np.float64]:
+    """Return about the bound that each pair of shares would certify: by Chernoff's bound, for all at once.
 
     Below 0 they still say which event is nearest to showing something.
     """
-    limit = math.log(2 / alpha) / n
-    p, q = np.maximum(_end(likely / n, limit, 0.0) - delta, 1e-12), _end(rare / n, limit, 1.0)
+    p, q = np.maximum(_end(likely, limit, 0.0) - delta, 1e-12), _end(rare, limit, 1.0)
     return np.asarray(np.log(p / q))
 
 
