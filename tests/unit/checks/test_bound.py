@@ -8,21 +8,15 @@ import numpy as np
 import pytest
 
 from lapwing import measure, release
-from lapwing.checks.bound import findings
+from lapwing.checks import bound
 from lapwing.checks.room import Room
 from lapwing.discover import KeyPlan
 from lapwing.noise import discrete_laplace
 from lapwing.schema import Schema
 
-SMALL = 0.1
-
-
-def failed(folder, size=SMALL):
-    return {each.what for each in findings(Room(folder), size) if not each.passed}
-
 
 def test_real_releases_show_no_more_than_the_epsilon_that_is_charged_and_no_less(tmp_path):
-    found = list(findings(Room(tmp_path), SMALL))
+    found = list(bound.findings(Room(tmp_path), 0.1))
     assert [each.told for each in found if not each.passed] == []
     assert [each.what for each in found] == [
         "count, with a row more",
@@ -46,12 +40,12 @@ def test_a_wrong_scale_is_found(factor, tmp_path, monkeypatch):
         return discrete_laplace(scale * int(factor * 100) / 100, size)
 
     monkeypatch.setattr(release, "draws", scaled)
-    assert "count, with a row more" in failed(tmp_path)
+    assert not bound._counts(Room(tmp_path), 50_000).passed
 
 
 def test_one_noise_for_all_cells_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(release, "draws", lambda scale, size, entropy, progress=None: np.full(size, 1))
-    assert "count, with a row more" in failed(tmp_path, 0.01)
+    assert not bound._counts(Room(tmp_path), 1000).passed
 
 
 def test_one_noise_for_the_cells_of_a_measurement_is_found(tmp_path, monkeypatch):
@@ -64,20 +58,22 @@ def test_one_noise_for_the_cells_of_a_measurement_is_found(tmp_path, monkeypatch
         return kept[scale, size].copy()
 
     monkeypatch.setattr(release, "draws", same)
-    assert "mean, its two cells together" in failed(tmp_path)
+    found = {each.what: each.passed for each in bound._means(Room(tmp_path), 1000)}
+    assert not found["mean, its two cells together"]
 
 
 def test_a_sensitivity_forgotten_for_change_one_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(measure.Measurement, "sensitivity", lambda own, schema, query, n: schema.mass * own.mass)
-    assert failed(tmp_path) == {"histogram, with a row in another bin"}
+    assert not bound._moves(Room(tmp_path), 6000).passed
+    assert bound._sums(Room(tmp_path), 1000).passed
 
 
 def test_a_sensitivity_without_the_rows_of_a_person_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(Schema, "mass", property(lambda own: own.weight))
-    assert "count of people's rows, with a person more" in failed(tmp_path)
+    assert not bound._people(Room(tmp_path), 4000).passed
 
 
 def test_a_threshold_one_too_low_is_found(tmp_path, monkeypatch):
     right = KeyPlan.threshold.func
     monkeypatch.setattr(KeyPlan, "threshold", property(lambda own: right(own) - 1))
-    assert failed(tmp_path, 0.5) == {"discover, keys of a single person"}
+    assert [each.passed for each in bound._keys(Room(tmp_path), 15_000)] == [True, False]
