@@ -53,13 +53,13 @@ def bound(room: Room) -> Iterator[Finding]:
 def findings(room: Room, size: float) -> Iterator[Finding]:
     """Yield what ``bound`` finds, with ``size`` times as many draws."""
     yield _counts(room, int(500_000 * size))
-    yield _sums(room, int(100_000 * size))
-    yield from _means(room, int(100_000 * size))
-    yield _proportions(room, int(100_000 * size))
+    yield _sums(room, int(60_000 * size))
+    yield from _means(room, int(60_000 * size))
+    yield _proportions(room, int(60_000 * size))
     yield _moves(room, int(60_000 * size))
-    yield _people(room, int(40_000 * size))
+    yield _people(room, int(30_000 * size))
     yield from _keys(room, int(30_000 * size))
-    yield _medians(room, int(2_000 * size))
+    yield _medians(room, int(1_500 * size))
 
 
 def _counts(room: Room, people: int) -> Finding:
