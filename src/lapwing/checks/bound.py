@@ -187,7 +187,7 @@ def _counted(happened: NDArray[np.bool_], every: int) -> Counted:
 
 def _finding(what: str, found: Counted, *, delta: Fraction = Fraction(0), attained: float | None = 1) -> Finding:
     """Judge an event whose probability is e^attained times as high with the person, where that is known."""
-    alpha = _ALPHA if attained is None else _ALPHA / 2
+    alpha = _ALPHA if attained is None else _ALPHA / 2  # for the bound from below, and as much for that from above
     least = certified_epsilon(*found, alpha, delta)
     passed = least <= 1
     told = f"{found.own:,} of {found.draws:,} draws with, {found.without:,} of {found.other_draws:,} without: "
@@ -197,5 +197,5 @@ def _finding(what: str, found: Counted, *, delta: Fraction = Fraction(0), attain
         most = math.log(most_share(found.own, found.draws, alpha / 2) / low) if low else math.inf
         least = certified_epsilon(*found, alpha)
         passed = passed and least <= attained <= most
-        told += f"; this event shows from {least:.4f} to {most:.4f}, and {attained} is right"
+        told += f"; the event shows {least:.4f} to {most:.4f}, where exact noise shows {attained}"
     return Finding(what, passed, f"{told}.", _ALPHA)

@@ -1,7 +1,7 @@
 """What the audit of a mechanism shows: of broken ones that they are, of correct ones no more than is true.
 
-A statistical test says how often it would fail by chance: a bound above the true ε has probability 1e-9 at the
-confidence SURE; a bound below a limit is so many standard deviations away that it has less than 1e-9 too.
+A bound above the true ε has probability at most 1e-9, by claim C1 at the confidence SURE.  The limits from below are
+seven standard deviations and more below what the bound is on average, both stated where it is not obvious.
 """
 
 import json
@@ -36,7 +36,7 @@ def integers(scale):
 def test_the_laplace_noise_of_numpy_is_broken_by_the_multiples_that_its_outputs_are():
     random = np.random.default_rng()
     found = audit(lambda x: x + random.laplace(scale=1, size=BATCH), 0.0, 1.0)
-    assert found.bound >= 5  # ln(0.25/(21/75000)) = 6.8
+    assert found.bound >= 5  # 6.8 ± 0.01
     assert not found.holds
     assert found.event == "output is no multiple of 2^-53"
     assert found.likelier == "x"
@@ -48,24 +48,23 @@ def test_the_laplace_noise_of_numpy_is_broken_by_the_multiples_that_its_outputs_
 def test_the_laplace_mechanism_holds(x, y):
     found = audit(lambda v: lw.laplace(np.full(BATCH, v), sensitivity=1, epsilon=1), x, y)
     assert found.holds
-    assert found.bound >= 0.8  # 0.93, with a deviation of 0.007
+    assert found.bound >= 0.8  # 0.93 ± 0.01
 
 
 def test_one_output_at_a_time_holds_too():
-    assert 0.5 <= one_by_one(lambda v: lw.laplace(v, sensitivity=1, epsilon=1), 0, 1).bound <= 1  # 0.81 ± 0.03
-    assert 0.3 <= one_by_one(lambda v: lw.laplace(v, sensitivity=1, epsilon=1), 0.0, 1.0).bound <= 1
+    assert 0.5 <= one_by_one(lambda v: lw.laplace(v, sensitivity=1, epsilon=1), 0, 1).bound <= 1  # 0.76 ± 0.03
+    assert 0.3 <= one_by_one(lambda v: lw.laplace(v, sensitivity=1, epsilon=1), 0.0, 1.0).bound <= 1  # 0.66 ± 0.05
 
 
 def test_the_bound_of_integer_noise_is_tight_at_ten_million_draws():
     found = audit(lambda x: x + lw.discrete_laplace(1, 10**6), 0, 1, batch=10**6, draws=10**7)
-    assert 0.95 <= found.bound <= 1  # 0.995 ± 0.0006
-    assert found.event in ("output ≥ 1", "output ≤ 0")
+    assert 0.95 <= found.bound <= 1  # 0.994 ± 0.001
 
 
 @pytest.mark.parametrize("draws", [4 * 10**5, 10**7])
 def test_a_scale_5_percent_too_small_is_caught(draws):
     found = audit(lambda x: x + lw.discrete_laplace("0.95", 10**5), 0, 1, draws=draws)
-    assert 1 < found.bound <= 1 / 0.95  # 1.026 ± 0.0032 with 4·10^5
+    assert 1 < found.bound <= 1 / 0.95  # 1.027 ± 0.0036 with 4·10^5
     assert not found.holds
 
 
@@ -86,13 +85,13 @@ def test_independent_noise_in_two_cells_holds_and_their_sum_tells_most():
 
 
 def test_noise_that_depends_on_the_number_of_rows_is_caught():
-    """The mean of n values in [0, 1], with the scale 1/n of a public n, on 3 and 4 rows."""
+    """The mean of n values in [0, 1], with the scale 1/n of a public n, on 1 row and 2."""
     random = np.random.default_rng()
 
     def mean(rows):
         return np.mean(rows) + random.laplace(scale=1 / len(rows), size=10**5)
 
-    assert audit(mean, [0.0] * 3, [0.0] * 4, draws=10**6).bound > 1.1  # 1.5 ± 0.1
+    assert audit(mean, [0.0], [0.0] * 2, draws=10**6).bound > 2  # 3.6 ± 0.14
 
 
 def test_a_threshold_off_by_one_is_caught():
@@ -153,12 +152,12 @@ def test_vectors_may_come_as_lists_arrays_and_batches():
         audit_mechanism(lambda x: np.array([x + lw.discrete_laplace(1), 5.0]), 0, 1, 1, draws=4000),
         audit_mechanism(lambda x: [[v, 5] for v in x + lw.discrete_laplace(1, 500)], 0, 1, 1, draws=4000, batch=500),
     ]
-    assert all(0.5 < each.bound < 1.2 for each in made)
+    assert all(0.5 < each.bound < 1.2 for each in made)  # 0.8 ± 0.04
 
 
 def test_randomized_response_is_tight():
     found = audit(lambda bit: lw.randomized_response(np.full(BATCH, bit), epsilon=1), False, True)
-    assert 0.9 <= found.bound <= 1  # 0.95 ± 0.008
+    assert 0.9 <= found.bound <= 1  # 0.95 ± 0.006
     words = one_by_one(lambda x: "yes" if x + lw.discrete_laplace(1) >= 1 else "no", 0, 1)
     assert 0.5 <= words.bound <= 1
     assert words.event in ("output is 'yes'", "output is 'no'")
@@ -172,7 +171,7 @@ def test_a_set_of_values_is_found_where_no_threshold_tells():
         return 2 * random.integers(0, 10, BATCH) + ((random.random(BATCH) < 0.25) ^ bool(x))
 
     found = audit(parity, 0, 1)
-    assert 0.9 < found.bound <= math.log(3)  # 1.04 ± 0.007
+    assert 0.9 < found.bound <= math.log(3)  # 1.05 ± 0.006
 
 
 def test_many_cells_are_looked_at_where_they_differ():
@@ -182,7 +181,7 @@ def test_many_cells_are_looked_at_where_they_differ():
         return cells
 
     found = audit(histogram, 0, 1, draws=20_000, batch=1000)
-    assert found.bound > 1.5  # 2.3 ± 0.05 of 3
+    assert found.bound > 1.5  # 2.7 ± 0.03
     assert found.event.startswith("output 151")
 
 
