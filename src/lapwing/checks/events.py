@@ -85,8 +85,7 @@ class Event:
         """Return for each output whether the event happens."""
         found = self.reading.of(outputs)
         if self.relation == "=":
-            place, known = _place(self.values, found)
-            return known & (place >= 0)
+            return _place(self.values, found)[1]
         at = self.values[0]
         return np.asarray(found >= at if self.relation == "≥" else found <= at)
 
