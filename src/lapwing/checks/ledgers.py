@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import query
-from ..errors import BudgetExceeded, EngineError, LedgerError, RequestError
+from ..errors import BudgetExceeded, EngineError, LapwingError, LedgerError
 from ..ledger import Entry, Ledger
 from ..schema import keys, number
 from ..source import Source
@@ -101,8 +101,9 @@ def _one_budget(room: Room) -> Finding:
     return Finding(
         "L1: a second object, process, name or copy does not reset the budget",
         spent == expected and seen == [Fraction(3, 5)] * 4 and None not in refusals,
-        f"ε = {_list(each for each, _ in spent)} was seen as spent, {_list(each for each, _ in expected)} was; "
-        f"elsewhere {_list(seen)}, 3/5 was; {sum(each is not None for each in refusals)} of 3 ways to more were refused.",
+        f"Two objects saw {_list(f'{float(a)} spent and {float(b)} left' for a, b in spent)} of 1; elsewhere "
+        f"{_list(map(float, seen))} was seen as spent, 0.6 was; "
+        f"{sum(each is not None for each in refusals)} of 3 ways to more were refused.",
     )
 
 
@@ -421,7 +422,7 @@ def _refusal(call: Callable[[], Any]) -> str | None:
     """Return the words of a refusal; None if there is none."""
     try:
         call()
-    except (RequestError, BudgetExceeded, LedgerError) as error:
+    except LapwingError as error:
         return str(error)
     return None
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import BudgetExceeded
+from ..errors import BudgetExceeded, LedgerError
 from ..ledger import Ledger
 
 Process = subprocess.Popen[str]
@@ -71,7 +71,11 @@ def racer() -> None:
 
 def charge_together(where: str, name: str, epsilon: str, threads: int) -> int:
     """Charge from many threads at once, each until it is refused; return how many charges were granted."""
-    ledger, ready, granted = Ledger.open(where), threading.Barrier(threads), []
+    ready, granted = threading.Barrier(threads), []
+    try:
+        ledger = Ledger.open(where)
+    except LedgerError:  # others were granted so much that it does not add up
+        return 0
 
     def ask(thread: int) -> None:
         ready.wait()
@@ -135,3 +139,34 @@ def _spend(where: str, name: str) -> None:
 
 def _say(told: Any) -> None:
     os.write(1, (json.dumps(told) + "\n").encode())  # at once and whole, whenever the process is killed
+
+
+def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], bytes]:
+    """Run commands of ``lapwing`` in a folder; return their statuses, and all that was printed.
+
+    The first is run by ``python -m lapwing``, the others after it by one more process, which takes less time.
+    """
+    first = _printed([sys.executable, "-P", "-m", "lapwing", *lines[0]], folder)
+    line = f"from {__name__} import commander as work; work()"
+    rest = _printed([sys.executable, "-P", "-c", line, json.dumps(lines[1:])], folder)
+    *_, last = rest.stdout.splitlines()
+    return [first.returncode, *json.loads(last)], first.stdout + rest.stdout
+
+
+def _printed(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+    return subprocess.run(command, cwd=folder, env=environment(TMPDIR=str(folder)), check=False, **streams)
+
+
+def commander() -> None:
+    """Run the commands; say their statuses in the last line."""
+    from ..cli import main
+
+    statuses = []
+    for arguments in json.loads(sys.argv[1]):
+        try:
+            main(arguments, prog_name="lapwing")
+        except SystemExit as ended:
+            statuses.append(ended.code)
+        sys.stdout.flush()
+    _say(statuses)
