@@ -49,15 +49,14 @@ MOST = 1e-12
 def canary(room: Room) -> Iterator[Finding]:
     """Look for canaries in all that is said of a table that holds them."""
     yield _control(_inner(room, "control"))
-    private = _inner(room, "private")
-    tables = _tables(private)
+    private, tables = _inner(room, "private"), _tables(_inner(room, "tables"))
     yield _answers(private, tables)
     yield _refusals(private, tables)
     yield _failures(private, tables)
     yield _tallies(private, tables)
     yield _commands(private, tables)
-    yield _files(private, tables)
-    yield _clamped(private)
+    yield _files(private)
+    yield _clamped(_inner(room, "clamped"))
 
 
 # --- the search ---
@@ -215,10 +214,10 @@ day = {{type = "date"}}
 
 @dataclass(frozen=True)
 class _Tables:
-    """The same people in four forms of a table, and the files that hold them."""
+    """The same people in four forms of a table, in a room for nothing but tables."""
 
+    room: Room
     forms: dict[str, Any]
-    files: set[Path]
     parquet: Path
     csv: Path
 
@@ -247,7 +246,7 @@ def _tables(room: Room) -> _Tables:
         file.write(f'q,0.5,0,"{WORD},2024-01-02,{NOTE}\n')  # quotes that nobody closes
     relation = duckdb.connect().sql(f"SELECT * FROM '{parquet}'")
     forms = {"Parquet": parquet, "CSV": str(lines), "relation": relation, "text for numbers": texts}
-    return _Tables(forms, {Path(parquet), Path(texts), lines}, Path(parquet), lines)
+    return _Tables(room, forms, Path(parquet), lines)
 
 
 def _inner(room: Room, name: str) -> Room:
@@ -316,8 +315,9 @@ def _answers(room: Room, tables: _Tables) -> Finding:
     with _listening(room) as heard:
         for form in tables.forms:
             source = tables.source(room, form)
-            for who, call in _questions(source).items():
-                heard.ask(f"{who} of {form}", call)
+            asked = _questions(source)
+            for who in asked if room.deep or form == "Parquet" else ("a release", "a condition", "keys"):
+                heard.ask(f"{who} of {form}", asked[who])
             heard.add(form, repr(source), str(source), repr(source.schema), repr(source.ledger))
     told = f"; {heard.errors} questions failed, 0 may"
     return heard.finding("T24: answers, plans, logs and warnings tell of no single person", heard.errors == 0, told)
@@ -369,12 +369,12 @@ def _failures(room: Room, tables: _Tables) -> Finding:
     raw, lines = tables.parquet.read_bytes(), tables.csv.read_text(encoding="utf-8").splitlines()
     end = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
     broken: dict[str, Any] = {
-        "a file cut short": _written(room, "parquet", raw[: len(raw) // 2]),
-        "a file with zeros for rows": _written(room, "parquet", raw[:4] + bytes(end - 4) + raw[end:]),
-        "a file that is no Parquet": _written(room, "parquet", f"PAR1{WORD}PAR1".encode() * 50),
-        "a CSV without names": _written(room, "csv", "\n".join(lines[-5:]).encode()),
-        "a CSV with a number for a name": _written(room, "csv", f"{NUMBER},{WORD}\n".encode()),
-        "a compressed CSV that is none": _written(room, "csv.gz", "\n".join(lines).encode()),
+        "a file cut short": _written(tables.room, "parquet", raw[: len(raw) // 2]),
+        "a file with zeros for rows": _written(tables.room, "parquet", raw[:4] + bytes(end - 4) + raw[end:]),
+        "a file that is no Parquet": _written(tables.room, "parquet", f"PAR1{WORD}PAR1".encode() * 50),
+        "a CSV without names": _written(tables.room, "csv", "\n".join(lines[-5:]).encode()),
+        "a CSV with a number for a name": _written(tables.room, "csv", f"{NUMBER},{WORD}\n".encode()),
+        "a compressed CSV that is none": _written(tables.room, "csv.gz", "\n".join(lines).encode()),
     }
     failing = {
         "a text that is no number": "CAST(note AS INTEGER)",
@@ -387,9 +387,8 @@ def _failures(room: Room, tables: _Tables) -> Finding:
         for who, table in broken.items():
             source = replace(tables, forms={who: table}).source(room, who)
             heard.ask(who, lambda: source.release(query.mean("x"), by="key", epsilon=1))  # noqa: B023
-            heard.ask(f"bounds of {who}", lambda: source.bounds("x", epsilon=1))  # noqa: B023
             heard.ask(f"keys of {who}", lambda: source.discover("x", epsilon=1, delta="1e-6"))  # noqa: B023
-    due = 3 * len(broken)
+    due = 2 * len(broken)
     told = f"; {heard.errors} of {due} questions failed, as they had to"
     return heard.finding("T24: a failure of the engine tells of no single person", heard.errors == due, told)
 
@@ -416,68 +415,58 @@ def _tallies(room: Room, tables: _Tables) -> Finding:
     """A failure between counting and noise leaves the exact integers in frames, where they must hide themselves."""
     asked: dict[str, Callable[[Source], Any]] = {
         "a sum": lambda t: t.release(query.sum("y"), epsilon=1, entropy=_Silence()),
-        "a sum by key": lambda t: t.release(query.sum("y"), by="person", epsilon=1, entropy=_Silence()),
         "a median": lambda t: t.release(query.median("y"), epsilon=1, entropy=_Silence()),
         "keys": lambda t: t.discover("key", epsilon=1, delta="1e-6", entropy=_Silence()),
     }
+    source = tables.source(room, "Parquet", person=None, rows_per_person=None)  # people would have weights
     with _listening(room) as heard:
-        for form in tables.forms:
-            source = tables.source(room, form)
-            for who, call in asked.items():
-                heard.ask(f"{who} of {form}", partial(call, source))
-    due = len(asked) * len(tables.forms)
-    told = f"; {heard.errors} of {due} questions failed, as they had to"
-    return heard.finding("T24: exact numbers hide themselves in errors", heard.errors == due, told)
+        for who, call in asked.items():
+            heard.ask(who, partial(call, source))
+    told = f"; {heard.errors} of {len(asked)} questions failed, as they had to"
+    return heard.finding("T24: exact numbers hide themselves in errors", heard.errors == len(asked), told)
 
 
 _SELECT = "SELECT key, COUNT(*), AVG(x) FROM t WHERE day >= '2020-01-01' GROUP BY key"
 
 
 def _commands(room: Room, tables: _Tables) -> Finding:
-    broken = Path(_written(room, "parquet", tables.parquet.read_bytes()[:-9]))
+    broken = Path(_written(tables.room, "parquet", tables.parquet.read_bytes()[:-9]))
     for name, table in (("t", tables.csv), ("broken", broken)):
-        (room.folder / f"{name}.toml").write_text(_SOURCE.format(table=json.dumps(table.name)), encoding="utf-8")
+        (room.folder / f"{name}.toml").write_text(_SOURCE.format(table=json.dumps(str(table))), encoding="utf-8")
     asked = [_SELECT, "--epsilon", "1"]
     rare = ["--epsilon", "1", "--delta", str(MOST)]
     lines = {
         ("release", "t.toml", *asked): 0,
         ("release", "t.toml", *asked, "--format", "json"): 0,
         ("release", "t.toml", *asked, "--output", "out.html"): 0,
-        ("release", "t.toml", *asked, "--output", "out.txt"): 0,
         ("release", "t.toml", "SELECT SUM(x) FROM t", "--epsilon", "200"): 0,
-        ("plan", "t.toml", *asked, "--sql"): 0,
         ("plan", "t.toml", *asked, "--format", "json"): 0,
         ("explain", "t.toml", "2"): 0,
-        ("explain", "t.toml", "2", "--format", "json"): 0,
-        ("discover", "t.toml", "key", *rare): 0,
-        ("discover", "t.toml", "day", *rare, "--format", "json"): 0,
-        ("bounds", "t.toml", "x", "--epsilon", "1"): 0,
+        ("discover", "t.toml", "key", *rare, "--format", "json"): 0,
         ("ledger", "t.toml"): 0,
         ("ledger", "command.ledger", "show", "--format", "json"): 0,
         ("init", str(tables.csv), "--output", "made.toml"): 0,
-        ("init", str(tables.parquet), "--output", "made.toml", "--force"): 0,
         ("release", "t.toml", "SELECT note FROM t", "--epsilon", "1"): 2,
-        ("release", "t.toml", "SELECT AVG(x) FROM t", "--epsilon", "900"): 2,
         ("release", "broken.toml", "SELECT SUM(x) FROM t", "--epsilon", "3", "--format", "json"): 1,
-        ("init", broken.name, "--output", "made.toml", "--force"): 1,
+        ("init", str(broken), "--output", "made.toml", "--force"): 1,
     }
     statuses, printed = others.commands(list(lines), room.folder)
     heard = Heard()
     heard.add("what the commands printed", printed)
     right = sum(status == due for status, due in zip(statuses, lines.values(), strict=True))
     told = f"; {right} of {len(lines)} commands ended as they had to"
-    return heard.finding("T24: the command line tells of no single person", right == len(lines), told, 2 * MOST)
+    return heard.finding("T24: the command line tells of no single person", right == len(lines), told, MOST)
 
 
-def _files(room: Room, tables: _Tables) -> Finding:
-    """All that is left, ledgers too, but the tables themselves."""
+def _files(room: Room) -> Finding:
+    """All that is left, ledgers and temporary files too."""
     heard = Heard()
     for file in sorted(room.folder.rglob("*")):
-        if file.is_file() and file not in tables.files and file.suffix not in (".parquet", ".csv", ".gz"):
-            heard.add(file.name, str(file), file.read_bytes())
+        heard.add(file.name, str(file.relative_to(room.folder)), file.read_bytes() if file.is_file() else b"")
     kinds = {Path(name).suffix for name, _ in heard.said}
-    as_due = {".ledger", ".html", ".txt", ".toml"} <= kinds
-    return heard.finding("T24: the ledger, and other files that are left, tell of no single person", as_due)
+    told = f"; {len(heard.said) // 2} files, of the kinds {', '.join(sorted(kinds))}"
+    as_due = kinds == {".ledger", ".html", ".toml"}
+    return heard.finding("T24: the ledger, and all other files that are left, tell of no single person", as_due, told)
 
 
 def _clamped(room: Room) -> Finding:
@@ -485,13 +474,13 @@ def _clamped(room: Room) -> Finding:
     rows = [0.5] * 100 + [1e12, -2e12]
     path = room.parquet({"x": rows}, {"x": "DOUBLE"})
     lines = _written(room, "csv", "\n".join(["x", *map(str, rows)]).encode())
+    asked = {query.sum("x"): 51, query.mean("x"): 0.5, query.max("x"): 0.5}
     worst = 0.0
     with duckdb.connect() as connection:
         for table in (path, lines, connection.sql(f"SELECT * FROM '{path}'")):
-            for statistic, due in ((query.sum("x"), 51), (query.mean("x"), 0.5), (query.max("x"), 0.5)):
-                source = room.source(table, columns={"x": number(0, 1)})
-                (row,) = source.release(statistic, epsilon=1000, entropy=EntropyForTests(14)).rows
-                (answer,) = row.values()
+            source = room.source(table, columns={"x": number(0, 1)})
+            (row,) = source.release(*asked, epsilon=1000, entropy=EntropyForTests(14)).rows
+            for answer, due in zip(row.values(), asked.values(), strict=True):
                 off = abs(answer["value"] - due)
                 worst = math.inf if math.isnan(off) else max(worst, off)
     return Finding(

@@ -38,7 +38,7 @@ def ledgers(room: Room) -> Iterator[Finding]:
     """Look at the ceiling, at races, crashes, tampering, refusals, and at what is charged when the engine fails."""
     yield _exact(room)
     yield _one_budget(room)
-    with others.started(others.racer, 3) as racers:
+    with others.started(others.racer, 2) as racers:
         yield _raced(room, racers)
         yield _asked_at_once(room, racers)
     yield _killed(room)
@@ -109,7 +109,7 @@ def _one_budget(room: Room) -> Finding:
 
 def _raced(room: Room, racers: Sequence[others.Process]) -> Finding:
     """Each round is a new ledger with room for three, so that everyone is at its ceiling at the same moment."""
-    rounds = 60 if room.deep else 10
+    rounds = 60 if room.deep else 8
     granted, sound = [], 0
     for _ in range(rounds):
         ledger = Ledger.open(room.path("ledger"), "0.3")

@@ -147,6 +147,8 @@ def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], b
     The first is run by ``python -m lapwing``, the others after it by one more process, which takes less time.
     """
     first = _printed([sys.executable, "-P", "-m", "lapwing", *lines[0]], folder)
+    if len(lines) == 1:
+        return [first.returncode], first.stdout
     line = f"from {__name__} import commander as work; work()"
     rest = _printed([sys.executable, "-P", "-c", line, json.dumps(lines[1:])], folder)
     *_, last = rest.stdout.splitlines()
