@@ -10,28 +10,26 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from .. import query
-from ..errors import BudgetExceeded, EngineError, LapwingError, LedgerError
+from ..errors import BudgetExceeded, EngineError, LapwingError
 from ..ledger import Entry, Ledger
 from ..schema import keys, number
 from ..source import Source
 from . import others
 from .finding import Finding
 from .room import Room, Table
+from .tampering import rolled_back, tampered, verifies
 
 TENTH = Fraction(1, 10)
-NANO = Fraction(1, 10**9)
 
 
 def ledgers(room: Room) -> Iterator[Finding]:
@@ -42,8 +40,8 @@ def ledgers(room: Room) -> Iterator[Finding]:
         yield _raced(room, racers)
         yield _asked_at_once(room, racers)
     yield _killed(room)
-    yield _tampered(room)
-    yield _rolled_back(room)
+    yield tampered(room)
+    yield rolled_back(room)
     yield _bad_epsilon(room)
     yield _refused(room)
     yield _charged_first(room)
@@ -114,7 +112,7 @@ def _raced(room: Room, racers: Sequence[others.Process]) -> Finding:
     for _ in range(rounds):
         ledger = Ledger.open(room.path("ledger"), "0.3")
         granted.append(sum(_race(racers, "charge", ledger.where)))
-        sound += ledger.spent == 3 * TENTH and ledger.remaining == 0 and _verifies(ledger)
+        sound += ledger.spent == 3 * TENTH and ledger.remaining == 0 and verifies(ledger)
     return Finding(
         "L1: processes and threads that charge at once are granted exactly the total",
         granted == [3] * rounds and sound == rounds,
@@ -131,7 +129,7 @@ def _asked_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
         answers = [json.dumps(each) for found in _race(racers, "ask", ledger.where) for each in found]
         kinds = [entry.kind for entry in ledger.entries()]
         once = len(answers) == 3 * (len(racers) + 1) and len(set(answers)) == 1
-        wrong += not once or ledger.spent != TENTH or kinds != ["open", "charge", "answer"] or not _verifies(ledger)
+        wrong += not once or ledger.spent != TENTH or kinds != ["open", "charge", "answer"] or not verifies(ledger)
     return Finding(
         "L2: those who ask the same at once get one answer for one charge",
         wrong == 0,
@@ -177,7 +175,7 @@ def _killed(room: Room) -> Finding:
     free = all(completed) and ledger.spent == due
     return Finding(
         "L3: a process that is killed un-spends nothing",
-        fell == 0 and lost == 0 and free and len(told) > 2 and _verifies(ledger),
+        fell == 0 and lost == 0 and free and len(told) > 2 and verifies(ledger),
         f"After {kills} kills {lost} of the {len(told)} charges and answers that were told are missing, what is spent "
         f"fell {fell} times; {sum(completed)} of {len(open_ones)} charges without answer were completed, and "
         f"{float(ledger.spent)} is spent of {float(due)} charged.",
@@ -188,95 +186,6 @@ def _has(charges: Sequence[Entry], kind: str, question: Any, what: Any) -> bool:
     """Return whether the ledger holds what a process said of it."""
     found = [entry for entry in charges if entry.question == question]
     return len(found) == 1 and what == (found[0].number if kind == "granted" else found[0].answer)
-
-
-# --- tampering: L4 ---
-
-
-def _tampered(room: Room) -> Finding:
-    """Every stored value is edited, every entry removed, doubled and moved: by itself, in the SQLite file."""
-    kept = room.path("ledger")
-    ledger = Ledger.open(kept, 3, "1e-6")
-    ledger.add_analyst("ana", 2, note="until May")
-    ledger.record(ledger.charge({"sql": "SELECT 1"}, "0.1", "1e-9"), {"n": 100})
-    ledger.charge("a second one", "0.2", analyst="ana")
-    ledger.set_total(2, note="board")
-    size, raw = ledger.verify(), kept.read_bytes()
-    missed: list[str] = []
-    tried = 0
-    for changes in _edits(kept, size):
-        with closing(sqlite3.connect(kept)) as connection:
-            for statement, values in changes:
-                connection.execute(statement, values)
-            connection.commit()
-        tried += 1
-        by_opening = all("lapwing_answers" in statement for statement, _ in changes) or not _opens(kept)
-        if _verifies(ledger) or not by_opening:  # the texts of answers are looked at by verify alone
-            missed.append(changes[0][0])
-        kept.write_bytes(raw)
-    whole = ledger.verify() == size
-    return Finding(
-        "L4: what is edited, removed, inserted or moved in the file is found",
-        not missed and whole and tried > 100,
-        f"{tried - len(missed)} of {tried} changes were found{'; missed: ' + missed[0] if missed else ''}.",
-    )
-
-
-_Change = list[tuple[str, Sequence[Any]]]
-
-
-def _edits(path: Path, size: int) -> Iterator[_Change]:
-    with closing(sqlite3.connect(path)) as connection:
-        for table in ("lapwing_entries", "lapwing_answers", "lapwing_ledger"):
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-            for rowid, *values in connection.execute(f"SELECT rowid, * FROM {table}").fetchall():
-                for column, value in zip(columns, values, strict=True):
-                    other = value + 10**6 if isinstance(value, int) else f"{value}0"
-                    yield [(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", [other, rowid])]
-                yield [(f"DELETE FROM {table} WHERE rowid = ?", [rowid])]
-    move, numbered = "UPDATE lapwing_entries SET number = ? WHERE number = ?", range(1, size + 1)
-    for i in numbered:
-        yield [("DELETE FROM lapwing_entries WHERE number >= ?", [i])]
-        yield [(move, [-1, i]), (move, [i, i % size + 1]), (move, [i % size + 1, -1])]
-        yield [
-            ("CREATE TABLE extra AS SELECT * FROM lapwing_entries WHERE number = ?", [i]),
-            ("UPDATE extra SET number = ?, key = NULL, charge = NULL", [size + 1]),
-            ("INSERT INTO lapwing_entries SELECT * FROM extra", []),
-            ("DROP TABLE extra", []),
-        ]
-    yield [("INSERT INTO lapwing_answers VALUES (77, '1')", [])]
-
-
-def _rolled_back(room: Room) -> Finding:
-    """An older copy, and a ledger whose end was cut off with its head, are sound in themselves: a kept head tells."""
-    path, old = room.path("ledger"), room.path("ledger")
-    ledger = Ledger.open(path, 1)
-    ledger.charge("a", "0.5")
-    first = ledger.head
-    shutil.copy(path, old)
-    ledger.charge("b", "0.5")
-    last = ledger.head
-    sound = _verifies(ledger, first) and _verifies(ledger, last)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DELETE FROM lapwing_entries WHERE number = 3")
-        connection.execute("UPDATE lapwing_ledger SET number = 2, hash = ?", [first])
-        connection.commit()
-    found = [not _verifies(ledger, last)]
-    shutil.copy(old, path)
-    found.append(not _verifies(ledger, last))
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TRIGGER t BEFORE INSERT ON lapwing_entries BEGIN SELECT RAISE(IGNORE); END")
-        connection.commit()
-    try:
-        ledger.charge("c", "0.1")
-        found.append(False)
-    except LedgerError:
-        found.append(True)
-    return Finding(
-        "L4: a ledger that was rolled back, or keeps nothing that is written, is found",
-        sound and all(found),
-        f"{sum(found)} of {len(found)} such ledgers were found, and the sound one was {'' if sound else 'not '}sound.",
-    )
 
 
 # --- refusals, and what is charged: L3, R2 ---
@@ -425,14 +334,6 @@ def _refusal(call: Callable[[], Any]) -> str | None:
     except LapwingError as error:
         return str(error)
     return None
-
-
-def _verifies(ledger: Ledger, head: str | None = None) -> bool:
-    return _refusal(lambda: ledger.verify(head)) is None
-
-
-def _opens(path: Path) -> bool:
-    return _refusal(lambda: Ledger.open(path)) is None
 
 
 def _list(values: Iterable[object]) -> str:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lapwing.checks import canary
+from lapwing.checks import canary, listening
 from lapwing.checks.room import Room
 from lapwing.discover import KeyTally
 from lapwing.engine import lowering
@@ -40,7 +40,7 @@ def test_T24_no_canary_is_seen_on_this_build(tmp_path):
 def test_T24_loggers_and_streams_are_as_they_were_after_listening(room, capsys):
     logger = logging.getLogger("lapwing.engine")
     before = logger.level, list(logger.handlers), list(logging.root.handlers)
-    with canary._listening(room) as heard:
+    with listening.listening(room) as heard:
         logger.debug("heard")
         sys.stdout.write("said\n")
     sys.stdout.write("free\n")
@@ -63,13 +63,13 @@ def test_T24_loggers_and_streams_are_as_they_were_after_listening(room, capsys):
     ],
 )
 def test_T24_a_canary_is_found_in_its_spellings(said):
-    assert canary.sightings(said)
-    assert canary.sightings(said.encode("utf-16"))
+    assert listening.sightings(said)
+    assert listening.sightings(said.encode("utf-16"))
 
 
 @pytest.mark.parametrize("said", ["checks/canary.py", "8123456789abcdef", "0.8123456789", "81234567891", "8.12346", ""])
 def test_T24_what_is_no_canary_is_not_found(said):
-    assert canary.sightings(said) == []
+    assert listening.sightings(said) == []
 
 
 def passed_through(self, what, budget, work):
@@ -128,7 +128,7 @@ def test_T24_an_unknown_key_in_an_error_is_seen(room, tables, monkeypatch):
 
     def strict(self, schema, lowered, progress=None):
         if lowered.keys:
-            raise EngineError(self.name, f'has the unknown key "{canary.WORD}"', "", "")
+            raise EngineError(self.name, f'has the unknown key "{listening.WORD}"', "", "")
         return tally(self, schema, lowered, progress)
 
     monkeypatch.setattr(Table, "tally", strict)
