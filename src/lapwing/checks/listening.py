@@ -37,7 +37,7 @@ _SPELLINGS = re.compile(
               base64.b64encode(word.encode())[:12])),
             rb"(?<![0-9a-z.])8[,_ ]?123[,_ ]?456[,_ ]?\d{3}(?![0-9a-z])",  # never in a hash, which is longer
             rb"(?<![0-9a-z.])8\.123\d*e\+?0*9",
-            *(re.escape(struct.pack(form, NUMBER)) for form in ("<d", ">d", "<f", ">f")),
+            *(re.escape(struct.pack(form, NUMBER)) for form in ("<d", ">d")),
             *(re.escape(struct.pack(form, int(NUMBER))) for form in ("<q", ">q")),
             re.escape(int(NUMBER).to_bytes(6, "big")),  # as SQLite writes it
             rb"8713-0?5-17|8713, ?5, ?17|17[./]0?5[./]8713|87130517",
