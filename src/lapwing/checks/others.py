@@ -1,0 +1,174 @@
+"""Other processes that run this very lapwing: for races, crashes and the command line.
+
+A process reads lines of JSON and answers each with lines of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import BudgetExceeded, LedgerError
+from ..ledger import Ledger
+
+Process = subprocess.Popen[str]
+
+_HOME = str(Path(__file__).resolve().parents[2])
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return an environment in which Python imports what this process does, this lapwing too."""
+    path = [os.path.abspath(each) for each in sys.path]  # noqa: PTH100  # an empty one is the working directory
+    return {**os.environ, **more, "PYTHONPATH": os.pathsep.join([*([] if _HOME in path else [_HOME]), *path])}
+
+
+@contextmanager
+def started(work: Callable[[], None], number: int = 1) -> Iterator[list[Process]]:
+    """Start processes that do the work, a function of this module; end them afterwards."""
+    line = f"from {__name__} import {work.__name__} as work; work()"
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    processes = [
+        subprocess.Popen([sys.executable, "-P", "-c", line], text=True, env=environment(), **pipes)
+        for _ in range(number)
+    ]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def tell(process: Process, told: Any) -> None:
+    """Send a line."""
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(told) + "\n")
+    process.stdin.flush()
+
+
+def answer(process: Process) -> Any:
+    """Return the next line."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line.endswith("\n"):
+        raise RuntimeError(f"another process of the check ended early, with status {process.wait()}")
+    return json.loads(line)
+
+
+def racer() -> None:
+    """Do what each line says, a name of ``RACES`` and its arguments, and answer what it returns."""
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        _say(RACES[name](*arguments))
+
+
+def charge_together(where: str, name: str, epsilon: str, threads: int) -> int:
+    """Charge from many threads at once, each until it is refused; return how many charges were granted."""
+    ready, granted = threading.Barrier(threads), []
+    try:
+        ledger = Ledger.open(where)
+    except LedgerError:  # others were granted so much that it does not add up
+        return 0
+
+    def ask(thread: int) -> None:
+        ready.wait()
+        for number in range(100):
+            try:
+                granted.append(ledger.charge([name, thread, number], epsilon).number)
+            except BudgetExceeded:
+                return
+
+    _run([threading.Thread(target=ask, args=(thread,)) for thread in range(threads)])
+    return len(granted)
+
+
+def ask_together(where: str, name: str, epsilon: str, threads: int) -> list[Any]:
+    """Ask one question from many threads at once; return the answer that each of them was given."""
+    ledger, ready, given = Ledger.open(where), threading.Barrier(threads), []
+
+    def ask(thread: int) -> None:
+        ready.wait()
+        given.append(ledger.record(ledger.charge("how many?", epsilon), [name, thread]))
+
+    _run([threading.Thread(target=ask, args=(thread,)) for thread in range(threads)])
+    return given
+
+
+RACES: dict[str, Callable[[str, str, str, int], Any]] = {"charge": charge_together, "ask": ask_together}
+
+
+def _run(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def spender() -> None:
+    """For each line (a ledger, a name), let a new process charge without end; tell its number, then its charges.
+
+    It is made by a fork, which takes no time, and is there to be killed; the last line is ["ended"].
+    """
+    for line in sys.stdin:
+        where, name = json.loads(line)
+        number = os.fork()
+        if number == 0:
+            _spend(where, name)
+        os.waitpid(number, 0)
+        _say(["ended"])
+
+
+def _spend(where: str, name: str) -> None:
+    try:
+        ledger = Ledger.open(where)
+        _say(["ready", os.getpid()])
+        for i in range(10_000):
+            entry = ledger.charge([name, i], "0.001")
+            _say(["granted", [name, i], entry.number])
+            _say(["shown", [name, i], ledger.record(entry, [i])])
+    finally:
+        os._exit(0)
+
+
+def _say(told: Any) -> None:
+    os.write(1, (json.dumps(told) + "\n").encode())  # at once and whole, whenever the process is killed
+
+
+def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], bytes]:
+    """Run commands of ``lapwing`` in a folder; return their statuses, and all that was printed.
+
+    The first is run by ``python -m lapwing``, the others after it by one more process, which takes less time.
+    """
+    first = _printed([sys.executable, "-P", "-m", "lapwing", *lines[0]], folder)
+    if len(lines) == 1:
+        return [first.returncode], first.stdout
+    line = f"from {__name__} import commander as work; work()"
+    rest = _printed([sys.executable, "-P", "-c", line, json.dumps(lines[1:])], folder)
+    *_, last = rest.stdout.splitlines()
+    return [first.returncode, *json.loads(last)], first.stdout + rest.stdout
+
+
+def _printed(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+    return subprocess.run(command, cwd=folder, env=environment(TMPDIR=str(folder)), check=False, **streams)
+
+
+def commander() -> None:
+    """Run the commands; say their statuses in the last line."""
+    from ..cli import main
+
+    statuses = []
+    for arguments in json.loads(sys.argv[1]):
+        try:
+            main(arguments, prog_name="lapwing")
+        except SystemExit as ended:
+            statuses.append(ended.code)
+        sys.stdout.flush()
+    _say(statuses)
