@@ -177,12 +177,12 @@ MUTANTS = (
         "T35",
         "sensitivities",
         "engine/lowering.py",
-        "people = [f\"people AS (SELECT person, {_weight(schema, 'COUNT(*)', to)}\", "
-        '"  FROM bounded GROUP BY person),"]\n'
+        'people = [f"people AS (SELECT person, {_weight(schema, \'COUNT(*)\', to)}", "  FROM bounded '
+        'GROUP BY person),"]\n'
         '        return people, "bounded JOIN people USING (person)"',
         'by = ", ".join(["person", *(f"k{i}" for i in range(len(keys)))])\n'
-        "        people = [f\"people AS (SELECT {by}, {_weight(schema, 'COUNT(*)', to)}\", "
-        'f"  FROM bounded GROUP BY {by}),"]\n'
+        '        people = [f"people AS (SELECT {by}, {_weight(schema, \'COUNT(*)\', to)}", f"  FROM '
+        'bounded GROUP BY {by}),"]\n'
         '        return people, f"bounded JOIN people USING ({by})"',
     ),
     Mutant(
@@ -248,7 +248,9 @@ MUTANTS = (
         "replay",
         "release.py",
         "    answer: dict[str, Any] = {}\n    public = None\n",
-        "    answer: dict[str, Any] = {}\n    public = None\n    if tally.rows > 2**17:\n"
+        "    answer: dict[str, Any] = {}\n"
+        "    public = None\n"
+        "    if tally.rows > 2**17:\n"
         '        raise LedgerError("t", "has too many rows", "Take some out.")\n',
     ),
     Mutant(
@@ -257,8 +259,8 @@ MUTANTS = (
         "laws",
         "release.py",
         "        found.append([add(cell, groups, value) for cell, value in zip(noise, exactly, strict=True)])\n",
-        "        found.append([add(cell * np.isin(np.arange(len(cell)), groups), groups, value)"
-        " for cell, value in zip(noise, exactly, strict=True)])\n",
+        "        found.append([add(cell * np.isin(np.arange(len(cell)), groups), groups, value) "
+        "for cell, value in zip(noise, exactly, strict=True)])\n",
     ),
     Mutant(
         "the threshold for keys is one too low",
@@ -317,16 +319,114 @@ MUTANTS = (
         "failure = EngineError(self.name, what, budget, self.advice(error))",
         "failure = EngineError(self.name, what, budget, str(error))",
     ),
+    Mutant(
+        "the lower bound is taken from the data",
+        "T9",
+        "replay",
+        "engine/lowering.py",
+        '    steps = f"FLOOR(({cell} - {low}) * {to.double(1 / grid.step)} + {to.double(Fraction(1, 2))})"\n',
+        '    least = f"COALESCE((SELECT MIN({cell}) FROM cleaned WHERE {cell} > {low}), {low})"\n'
+        '    steps = f"FLOOR(({cell} - {least}) * {to.double(1 / grid.step)} + '
+        '{to.double(Fraction(1, 2))})"\n',
+    ),
+    Mutant(
+        "keys come in the order of the data",
+        "T10 T19",
+        "sensitivities",
+        "discover.py",
+        "        self._rows = sorted(rows)\n",
+        "        self._rows = list(rows)\n",
+    ),
+    Mutant(
+        "keys below the threshold are recorded",
+        "T10 T24",
+        "canary",
+        "discover.py",
+        '"counts": [value for _, value in kept]}\n',
+        '"counts": [value for _, value in kept]}\n        answer["below"] = [written(key) for key, _ in noisy]\n',
+    ),
+    Mutant(
+        "the exact sums are shown by repr",
+        "T24",
+        "canary",
+        "release.py",
+        '        return "Tally(hidden)"\n',
+        '        return f"Tally({self._sums})"\n',
+    ),
     # --- the ledger ---
     Mutant(
-        "what is charged is given back when the engine fails",
+        "what the engine fails at is not charged",
         "T25",
         "ledgers",
         "release.py",
-        "        answer = ledger.record(entry, _answer(plan, table, entropy, progress))\n    completed",
-        "        answer = _answer(plan, table, entropy, progress)\n"
         "        entry = ledger.charge(asked, plan.epsilon, analyst=analyst)\n"
-        "        answer = ledger.record(entry, answer)\n    completed",
+        "    answer = entry.answer\n"
+        "    if not entry.answered:  # new, or charged before and never answered\n"
+        "        answer = ledger.record(entry, _answer(plan, table, entropy, progress))\n",
+        "        noisy = _answer(plan, table, entropy, progress)\n"
+        "        entry = ledger.charge(asked, plan.epsilon, analyst=analyst)\n"
+        "    answer = entry.answer\n"
+        "    if not entry.answered:  # new, or charged before and never answered\n"
+        "        answer = ledger.record(entry, noisy)\n",
+    ),
+    Mutant(
+        "what is charged depends on a balance that was read before",
+        "T25",
+        "ledgers",
+        "ledger.py",
+        "        asked = question_key(amount, amount_delta, text)\n"
+        "        with self._transaction(write=True) as connection:\n"
+        "            last = self._last(connection, lock=True)\n"
+        "            found = store.rows(connection, store.BY_KEY, key=asked)\n"
+        "            if found:\n"
+        "                return self._found(connection, self._sound(found[0]))\n"
+        "            mine = None if analyst is None else self._analyst(connection, analyst)\n"
+        "            self._refuse_beyond(last, mine, amount, amount_delta)\n",
+        "        asked = question_key(amount, amount_delta, text)\n"
+        "        with self._transaction() as connection:\n"
+        "            before = self._last(connection)\n"
+        "        with self._transaction(write=True) as connection:\n"
+        "            last = self._last(connection, lock=True)\n"
+        "            found = store.rows(connection, store.BY_KEY, key=asked)\n"
+        "            if found:\n"
+        "                return self._found(connection, self._sound(found[0]))\n"
+        "            mine = None if analyst is None else self._analyst(connection, analyst)\n"
+        "            self._refuse_beyond(before, mine, amount, amount_delta)\n",
+    ),
+    Mutant(
+        "the budget is compared as floats, with a slack",
+        "T28",
+        "ledgers",
+        "ledger.py",
+        "        if amount > left:\n",
+        "        if amount / NANO > left / NANO + 1e-9:\n",
+    ),
+    Mutant(
+        "ε = 0 is accepted",
+        "T16 T17",
+        "ledgers",
+        "exact.py",
+        "    if not 0 < value <= MAX_EPSILON or",
+        "    if not 0 <= value <= MAX_EPSILON or",
+    ),
+    Mutant(
+        "the same question again gets other noise",
+        "T27",
+        "ledgers",
+        "release.py",
+        "    if not entry.answered:  # new, or charged before and never answered\n"
+        "        answer = ledger.record(entry, _answer(plan, table, entropy, progress))\n",
+        "    answer = _answer(plan, table, entropy, progress)\n"
+        "    if not entry.answered:  # new, or charged before and never answered\n"
+        "        ledger.record(entry, answer)\n",
+    ),
+    Mutant(
+        "an edited entry is not found",
+        "T26",
+        "ledgers",
+        "chain.py",
+        '        if digest(row) != row["hash"]:\n',
+        '        if len(digest(row)) != len(row["hash"]):\n',
     ),
 )
 

@@ -32,6 +32,8 @@ from .schema import keys, number
 
 if TYPE_CHECKING:
     from .checks.audit import audit
+    from .checks.functions import audit_function
+    from .checks.mechanisms import audit_mechanism
     from .ledger import Ledger
     from .source import Source
 
@@ -44,6 +46,8 @@ __all__ = [
     "Ledger",
     "Source",
     "audit",
+    "audit_function",
+    "audit_mechanism",
     "cdf",
     "count",
     "discrete_laplace",
@@ -67,7 +71,8 @@ __all__ = [
     "variance",
 ]
 
-_LATER = {"Ledger": "ledger", "Source": "source", "audit": "checks.audit"}
+_LATER = {"Ledger": "ledger", "Source": "source", "audit": "checks.audit",
+          "audit_function": "checks.functions", "audit_mechanism": "checks.mechanisms"}  # fmt: skip
 """What needs a database or an engine, and where it is."""
 
 

@@ -18,13 +18,18 @@ import duckdb
 import numpy as np
 
 from ..errors import InvalidParameter
+from .bound import bound
+from .canary import canary
+from .coverage import coverage
 from .engines import engines
 from .finding import Check, Finding
 from .laws import laws
+from .ledgers import ledgers
 from .replay import replay
 from .room import Room
 from .sampler import sampler
 from .sensitivities import sensitivities
+from .timing import timing
 
 MOST_FALSE_ALARMS = 1e-6
 
@@ -45,6 +50,11 @@ CHECKS: dict[str, Entry] = {
     "laws": Entry(laws, "is every output on neighbors about as likely, computed exactly?", 20),
     "sensitivities": Entry(sensitivities, "does one person move an answer as far as declared, and no farther?", 15),
     "replay": Entry(replay, "with the noise frozen, is anything but the numbers different?", 10),
+    "bound": Entry(bound, "is ε, as millions of draws show it, what was charged?", 15),
+    "coverage": Entry(coverage, "do the error bars hold the truth as often as they say?", 15),
+    "timing": Entry(timing, "does the time of a draw tell nothing of the noise?", 3),
+    "ledgers": Entry(ledgers, "can the budget not be overspent, reset or edited unseen?", 6),
+    "canary": Entry(canary, "is a value that must not be seen seen nowhere?", 10),
 }
 """The checks, in the order in which they run."""
 

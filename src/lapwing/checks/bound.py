@@ -21,10 +21,9 @@ from .. import query
 from ..schema import WEIGHT, Column, keys, number
 from ..sensitivity import Neighbors
 from .certify import certified_epsilon, least_share, most_share
-from .finding import Finding
+from .finding import ALPHA, Finding
 from .room import Room
 
-_ALPHA = 1e-9
 _AT_ONCE = 5_000_000
 _SIDE = 2_500
 _MOST_DELTA = Fraction(1, 10)
@@ -123,11 +122,11 @@ def _keys(room: Room, people: int) -> Iterator[Finding]:
     rows = f"SELECT i AS g FROM range({2 * people}) t(i), range({threshold}) s(r) WHERE r < {counts}"
     yield _finding("discover, with a person more", _counted(_shown(room, rows, delta, 2 * people), 2), delta=delta)
     hits = int(np.count_nonzero(_shown(room, f"SELECT i AS g FROM range({people}) t(i)", delta, people)))
-    low, high = least_share(hits, people, _ALPHA / 2), most_share(hits, people, _ALPHA / 2)
+    low, high = least_share(hits, people, ALPHA / 2), most_share(hits, people, ALPHA / 2)
     told = f"{hits:,} of {people:,} were shown: the probability is from {low:.5f} to {high:.5f}"
     passed = low <= delta and high >= delta / 2
     told = f"{told}, δ = {float(delta)} allows no more and needs no less than half of it."
-    yield Finding("discover, keys of a single person", passed, told, _ALPHA)
+    yield Finding("discover, keys of a single person", passed, told, ALPHA)
 
 
 def _medians(room: Room, people: int) -> Finding:
@@ -187,7 +186,7 @@ def _counted(happened: NDArray[np.bool_], every: int) -> Counted:
 
 def _finding(what: str, found: Counted, *, delta: Fraction = Fraction(0), attained: float | None = 1) -> Finding:
     """Judge an event whose probability is e^attained times as high with the person, where that is known."""
-    alpha = _ALPHA if attained is None else _ALPHA / 2  # for the bound from below, and as much for that from above
+    alpha = ALPHA if attained is None else ALPHA / 2  # for the bound from below, and as much for that from above
     least = certified_epsilon(*found, alpha, delta)
     passed = least <= 1
     told = f"{found.own:,} of {found.draws:,} draws with, {found.without:,} of {found.other_draws:,} without: "
@@ -198,4 +197,4 @@ def _finding(what: str, found: Counted, *, delta: Fraction = Fraction(0), attain
         least = certified_epsilon(*found, alpha)
         passed = passed and least <= attained <= most
         told += f"; the event shows {least:.4f} to {most:.4f}, where exact noise shows {attained}"
-    return Finding(what, passed, f"{told}.", _ALPHA)
+    return Finding(what, passed, f"{told}.", ALPHA)

@@ -1,8 +1,4 @@
-"""How far chance goes: bounds that are true for every number of trials, and findings by them.
-
-Of n independent trials that each succeed with probability at least p, a share of q < p or less succeeds with a
-probability of at most e^(-n·D(q, p)), D(q, p) = q·ln(q/p) + (1 - q)·ln((1 - q)/(1 - p)) (Hoeffding 1963, theorem 1).
-"""
+"""How far chance goes: findings by bounds that are true for every number of trials."""
 
 from __future__ import annotations
 
@@ -13,37 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .finding import Finding
-
-ALPHA = 1e-9
-"""The probability with which a correct build fails one finding."""
+from .certify import least_share, most_share
+from .finding import ALPHA, Finding
 
 
 def held(what: str, inside: NDArray[np.bool_], confidence: str | Fraction) -> Finding:
     """Return whether at least the stated share of independent bars hold the truth, as far as chance can tell."""
-    share, needed = float(np.mean(inside)), least_share(inside.size, float(Fraction(confidence)), ALPHA)
-    told = f"{share:.4f} of {inside.size:,} bars hold, of which at least {needed:.4f} must"
-    return Finding(f"{what}, at {float(Fraction(confidence)):.0%}", share >= needed, told, ALPHA)
+    hits, needed = int(inside.sum()), float(Fraction(confidence))
+    most = most_share(hits, inside.size, ALPHA)
+    told = f"{hits / inside.size:.4f} of {inside.size:,} bars hold, by chance of at most {most:.4f}; {needed} must"
+    return Finding(f"{what}, at {needed:.0%}", most >= needed, told, ALPHA)
 
 
 def centred(what: str, off: NDArray[np.float64]) -> Finding:
     """Return whether values lie above the truth in no more than half of the trials, and below it in no more."""
-    most = 1 - least_share(off.size, 0.5, ALPHA / 2)
-    above, below = float(np.mean(off > 0)), float(np.mean(off < 0))
-    told = (
-        f"{above:.4f} of {off.size:,} values are above the truth and {below:.4f} below, of which each may be {most:.4f}"
-    )
-    return Finding(f"{what}, above and below", max(above, below) <= most, told, ALPHA)
-
-
-def least_share(trials: int, chance: float, alpha: float) -> float:
-    """Return the largest q such that a share below q has probability at most α, by the bound above."""
-    low, high = 0.0, chance
-    for _ in range(60):
-        q = (low + high) / 2
-        gain = (q * math.log(q / chance) if q else 0.0) + (1 - q) * math.log((1 - q) / (1 - chance))
-        low, high = (q, high) if trials * gain >= math.log(1 / alpha) else (low, q)
-    return low
+    sides = [int(side.sum()) for side in (off > 0, off < 0)]
+    least = max(least_share(hits, off.size, ALPHA / 2) for hits in sides)
+    above, below = (hits / off.size for hits in sides)
+    told = f"{above:.4f} of {off.size:,} values are above the truth and {below:.4f} below, each at most a half"
+    return Finding(f"{what}, above and below", least <= 0.5, told, ALPHA)
 
 
 def unbiased(what: str, noise: NDArray[Any], scale: float) -> Finding:

@@ -1,7 +1,7 @@
 """Every error bar that is shown holds the truth at least as often as it says, with real noise, by the public interface.
 
 Tables are made up, so that the truth is known; most have many equal groups, and each group is a trial of its own.  The
-share of bars that hold may fall below the stated confidence only as far as chance goes (``least_share``).  The noise is
+share of bars that hold may fall below the stated confidence only as far as chance goes.  The noise is
 symmetric, so counts, sums, means and proportions lie above the truth in at most half of the trials, and below it in at
 most half.
 
@@ -60,7 +60,7 @@ def coverage(room: Room, trials: int = 20_000) -> Iterator[Finding]:
     yield from _answers(trials // 20)
 
 
-# ── the bars of counts are as narrow as they can be, and their noise is noise ────────────────────────────────
+# --- the bars of counts are as narrow as they can be, and their noise is noise ---
 
 
 def _exact_bars(room: Room) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def _empty_groups(room: Room, trials: int) -> Iterator[Finding]:
     yield independent("the noise of two releases", sums["sum_x"].value, counts)
 
 
-# ── statistics of many groups ────────────────────────────────────────────────────────────────────────────────
+# --- statistics of many groups ---
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def _bins(room: Room, groups: int) -> Iterator[Finding]:
     yield from _held("a distribution function", _views(made), "cdf_x", shares, np.arange(groups) * bins + turn)
 
 
-# ── forms with one group, and bars for all at once ───────────────────────────────────────────────────────────
+# --- forms with one group, and bars for all at once ---
 
 _TABLE_COLUMNS = 12
 _WHOLE: Mapping[str, Callable[[str], Statistic]] = {
@@ -295,7 +295,7 @@ def _keys(room: Room, trials: int) -> Iterator[Finding]:
         yield held(f"counts of keys with {rows} rows that were discovered", _inside(low, high, rows), confidence)
 
 
-# ── without a table ──────────────────────────────────────────────────────────────────────────────────────────
+# --- without a table ---
 
 
 def _numbers(trials: int) -> Iterator[Finding]:

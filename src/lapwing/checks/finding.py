@@ -8,6 +8,9 @@ from typing import Protocol
 
 from .room import Room
 
+ALPHA = 1e-9
+"""The probability with which a correct build fails one statistical finding."""
+
 
 @dataclass(frozen=True)
 class Finding:

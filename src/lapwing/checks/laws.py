@@ -18,7 +18,7 @@ import numpy as np
 from .. import exact, query
 from ..schema import keys, number, plain
 from .even import ROUNDING, SPLIT, Even, Given, distance, even_law
-from .finding import Finding
+from .finding import ALPHA, Finding
 from .neighbors import WHOLE, Moved, placed, questions, whole
 from .room import Room
 
@@ -109,8 +109,7 @@ def _selections(room: Room) -> Iterator[Finding]:
     ]
     told = f"the largest log ratio is {max(losses):.12f} of {epsilon}, over {len(losses) // 4} pairs of neighbors"
     yield Finding("log ratio of a median", max(losses) <= epsilon * (1 + ROUNDING), told)
-    alpha = 1e-10
-    allowed = math.sqrt(math.log(2 * len(values) / alpha) / (2 * _TRIALS))
+    allowed = math.sqrt(math.log(2 * len(values) / ALPHA) / (2 * _TRIALS))
     types = {"group": "BIGINT", "x": "BIGINT"}
     columns = {"x": number(0, 3, integer=True), "group": keys(range(_TRIALS))}
     for rows in ((0, 3, 3), (1,)):
@@ -120,7 +119,7 @@ def _selections(room: Room) -> Iterator[Finding]:
         shares = np.bincount(np.asarray(made.cells[0][0], dtype=np.int64), minlength=len(values)) / _TRIALS
         off = float(np.abs(shares - law[rows]).max())
         told = f"shares are within {off:.4f} of the law; {allowed:.4f} is allowed"
-        yield Finding(f"medians of {rows}, {_TRIALS:,} times", off <= allowed, told, alpha)
+        yield Finding(f"medians of {rows}, {_TRIALS:,} times", off <= allowed, told, ALPHA)
 
 
 def _median_law(rows: Sequence[int], values: Sequence[int], epsilon: Fraction) -> list[float]:

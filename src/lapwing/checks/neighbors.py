@@ -31,7 +31,7 @@ Row = tuple[float | None, int | None, str | None]
 
 VALUES: tuple[tuple[float | None, int | None], ...] = (
     (-3.0, -3), (7.0, 7), (0.0, 0), (2.5, 1), (math.nan, None), (None, 2**62), (math.inf, -(2**62)),
-    (-math.inf, 3), (1e308, 7), (-1e308, -3), (99.5, -40), (-40.0, 99),
+    (-math.inf, 3), (1e308, 7), (-1e308, -3), (99.5, -40), (-40.0, 99), (-1.0, -1),
 )  # fmt: skip
 
 TYPES = {
@@ -209,7 +209,7 @@ class Tables:
             by = ("t", *question.by)
             cells = _spreads(asked.plan(*question.statistics, by=by, where=question.where, epsilon=1), self.large)
         else:
-            both = [_frozen(each, question) for each in (asked, source(self.room, self.nothing, question, number))]
+            both = [frozen(each, question) for each in (asked, source(self.room, self.nothing, question, number))]
             cells = [
                 np.stack([full - empty for full, empty in zip(*part, strict=True)], axis=-1)
                 for part in zip(*both, strict=True)
@@ -227,7 +227,7 @@ def placed(room: Room, people: bool) -> Tables:
     return Tables(room, owned, large, nothing)
 
 
-def _frozen(asked: Source, question: Question, by: tuple[str, ...] = ("t",)) -> Noisy:
+def frozen(asked: Source, question: Question, by: tuple[str, ...] = ("t",)) -> Noisy:
     """Return the noisy integers of all tables, with noise that is always the same."""
     options: dict[str, Any] = {"by": (*by, *question.by), "where": question.where, "epsilon": 1000}
     return asked.release(*question.statistics, **options, entropy=EntropyForTests(SEED)).cells
@@ -239,7 +239,7 @@ def whole(room: Room, question: Question) -> Moved:
     owned = [(), *(((*value, "a"),) for value in VALUES)]
     asked = [source(room, room.table(together([(a, b)]), TYPES), question) for a in others for b in owned[1:]]
     plan = asked[0].plan(*question.statistics, epsilon=1, rows=2)
-    found = [_frozen(each, question, ()) for each in asked]
+    found = [frozen(each, question, ()) for each in asked]
     cells = []
     for i in range(len(plan.parts)):
         own = np.array([np.concatenate(each[i]) for each in found]).reshape(len(others), len(owned) - 1, -1)

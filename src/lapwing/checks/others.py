@@ -141,6 +141,21 @@ def _say(told: Any) -> None:
     os.write(1, (json.dumps(told) + "\n").encode())  # at once and whole, whenever the process is killed
 
 
+_COMMANDS = """
+import json, sys
+from lapwing.cli import main
+statuses = []
+for arguments in json.loads(sys.argv[1]):
+    try:
+        main(arguments, prog_name="lapwing")
+    except SystemExit as ended:
+        statuses.append(ended.code)
+    sys.stdout.flush()
+print(json.dumps(statuses))
+"""
+"""What one process runs: many commands, and at last a line with their statuses."""
+
+
 def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], bytes]:
     """Run commands of ``lapwing`` in a folder; return their statuses, and all that was printed.
 
@@ -149,8 +164,7 @@ def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], b
     first = _printed([sys.executable, "-P", "-m", "lapwing", *lines[0]], folder)
     if len(lines) == 1:
         return [first.returncode], first.stdout
-    line = f"from {__name__} import commander as work; work()"
-    rest = _printed([sys.executable, "-P", "-c", line, json.dumps(lines[1:])], folder)
+    rest = _printed([sys.executable, "-P", "-c", _COMMANDS, json.dumps(lines[1:])], folder)
     *_, last = rest.stdout.splitlines()
     return [first.returncode, *json.loads(last)], first.stdout + rest.stdout
 
@@ -158,17 +172,3 @@ def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], b
 def _printed(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
     return subprocess.run(command, cwd=folder, env=environment(TMPDIR=str(folder)), check=False, **streams)
-
-
-def commander() -> None:
-    """Run the commands; say their statuses in the last line."""
-    from ..cli import main
-
-    statuses = []
-    for arguments in json.loads(sys.argv[1]):
-        try:
-            main(arguments, prog_name="lapwing")
-        except SystemExit as ended:
-            statuses.append(ended.code)
-        sys.stdout.flush()
-    _say(statuses)

@@ -119,9 +119,9 @@ def _replayed(room: Room, question: Question, what: str, run: Run) -> Finding:
     tables = [room.table(together([(_OTHERS, own[:most])]), TYPES) for own in (before, *_SOMEBODY)]
     _traced(room, question, tables[0], run)  # fills caches, which know public parameters alone
     first, *others = (_traced(room, question, table, run) for table in tables)
-    errors = {trace.error for trace, _ in (first, *others)} - {None}
+    errors = [trace.error for trace, _ in (first, *others) if trace.error is not None]
     if errors:
-        return Finding(f"{room.engines[0].name}: {what}", False, f"somebody's rows are refused: {sorted(errors)[0]}")
+        return Finding(f"{room.engines[0].name}: {what}", False, f"a table is refused: {errors[0]}")
     differing = {name for trace, _ in others for name in first[0].differs(trace)}
     told = f"differing over {len(others)} neighbors: {', '.join(sorted(differing)) or 'nothing'}"
     if isinstance(first[1], Release) and not any(each.level for each in question.statistics):

@@ -10,11 +10,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .. import query
 from ..entropy import EntropyForTests
 from ..schema import plain
 from .finding import Finding
-from .neighbors import SEED, TYPES, WHOLE, Moved, Question, Row, placed, questions, source, together, whole
+from .neighbors import (
+    OTHERS,
+    SEED,
+    TYPES,
+    WHOLE,
+    Moved,
+    Question,
+    Row,
+    Tables,
+    frozen,
+    placed,
+    questions,
+    source,
+    together,
+    whole,
+)
 from .room import Room
 
 
@@ -25,6 +42,7 @@ def sensitivities(room: Room) -> Iterator[Finding]:
         tables = {people: placed(own, people) for people in (True, False)}
         for question in questions():
             yield from _compared(engine.name, tables[question.people].moved(question))
+        yield _alone(own, tables[True])
         yield from _compared(engine.name, whole(own, WHOLE))
         yield _keys_of_one(own)
         yield from _rules(own)
@@ -38,6 +56,21 @@ def _compared(engine: str, found: Moved) -> Iterator[Finding]:
         if largest != declared:
             told += f"; farthest apart: {found.witness(number)}"
         yield Finding(f"{engine}: {part.measurement.name} in {found.question}", largest == declared, told)
+
+
+def _alone(room: Room, tables: Tables) -> Finding:
+    """Tables that are asked one by one have the integers that they have among all the others."""
+    question = Question((query.mean("x"), query.sum("z")), ("key",))
+    among, different, owned = tables.moved(question), 0, tables.owned[1 :: len(tables.owned) // 4]
+    for own in owned:
+        found = [source(room, room.table(together([(OTHERS[1], rows)]), TYPES), question) for rows in (own, ())]
+        with_own, without = (frozen(each, question, ()) for each in found)
+        for number, cells in enumerate(among.cells):
+            moved = cells[1, tables.owned.index(own)] - cells[1, 0]
+            alone = np.stack([a - b for a, b in zip(with_own[number], without[number], strict=True)], axis=-1)
+            different += not np.array_equal(moved, alone.ravel())
+    told = f"{different} of {len(owned) * len(among.cells)} measurements differ when a table is asked alone"
+    return Finding(f"{room.engines[0].name}: tables asked one by one", not different, told)
 
 
 def _keys_of_one(room: Room) -> Finding:
@@ -55,8 +88,10 @@ def _keys_of_one(room: Room) -> Finding:
         counts.append(dict(zip(found.keys, found.counts, strict=True)))
     rose = {key: counts[1].get(key, 0) - counts[0].get(key, 0) for _, key in had}
     largest = max(sum(abs(rose[f"{i}-{j}"]) for j in range(i)) for i in people)
+    ordered = all(list(each) == sorted(each) for each in counts)
     told = f"{largest} of {most} declared, over people with 1 to {people[-1]} keys"
-    return Finding(f"{room.engines[0].name}: keys of one person in discover", largest == most, told)
+    told += "; keys come in their own order" if ordered else "; keys come in an order of the data"
+    return Finding(f"{room.engines[0].name}: keys of one person in discover", largest == most and ordered, told)
 
 
 def _rules(room: Room) -> Iterator[Finding]:

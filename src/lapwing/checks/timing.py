@@ -29,12 +29,11 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 
-from .finding import Finding
+from .finding import ALPHA, Finding
 from .room import Room
 
 Floats = NDArray[np.float64]
 
-ALPHA = 1e-9
 ARRAY = 100
 
 _WARM = 500
