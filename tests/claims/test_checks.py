@@ -1,15 +1,27 @@
 """The bounds that the audit certifies, against scipy and by going through all outcomes."""
 
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import lapwing as lw
+from lapwing.checks import bound
+from lapwing.checks.audit import MOST_FALSE_ALARMS
 from lapwing.checks.certify import certified_epsilon, least_share, most_share
+from lapwing.checks.coverage import coverage
+from lapwing.checks.even import Even, even_law
+from lapwing.checks.finding import ALPHA
+from lapwing.checks.room import Room
+from lapwing.checks.sampler import sampler
+from lapwing.checks.timing import timing
 from lapwing.errors import InvalidParameter
+from lapwing.noise import discrete_laplace
 
 ALPHAS = [0.5, 0.05, 1e-3, 5e-10, 1e-12]
 SIZES = [1, 2, 7, 100, 4321, 10**5, 10**7, 10**8]
@@ -86,3 +98,37 @@ def test_C1_what_is_no_count_and_no_probability_is_refused(given):
             share(*given)
     with pytest.raises(InvalidParameter):
         certified_epsilon(1, 2, 1, 2, 0.1, -0.1)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(40)])
+def test_C2_evenly_laid_out_words_have_the_law_up_to_one_part_for_every_number_of_them(scale):
+    for n in range(1, 301):
+        x = discrete_laplace(scale, n, entropy=Even()).tolist()
+        law = lw.DiscreteLaplace(scale)
+        for k in {*x, *(each - 1 for each in x)}:
+            assert abs(sum(each <= k for each in x) / n - law.cdf(k)) <= (1 + 1e-9) / n
+
+
+@pytest.mark.parametrize("wrong", [Fraction(999, 1000), Fraction(1001, 1000)])
+def test_C2_a_scale_that_is_a_thousandth_off_is_seen(wrong):
+    drawn = discrete_laplace(10 * wrong, 2**16, entropy=Even())
+    assert even_law("noise", drawn, 10 * wrong).passed
+    assert not even_law("noise", drawn, Fraction(10)).passed
+
+
+def test_C4_the_false_alarms_of_all_findings_add_up_to_less_than_a_millionth(tmp_path):
+    room = Room(tmp_path)
+    drawn = {
+        "sampler": sampler(room),
+        "coverage": coverage(room, 2_000),
+        "timing": timing(room, 600),
+        "bound": bound.findings(room, 0.02),
+    }
+    found = {name: sum(each.false_alarm for each in findings) for name, findings in drawn.items()}
+    found["laws"] = 2 * ALPHA
+    found["canary"] = 1e-12
+    assert sum(found.values()) < 2e-7 < MOST_FALSE_ALARMS
+    told = (Path(__file__).parents[2] / "docs" / "explanation" / "audit.md").read_text()
+    for name, alpha in (("coverage", "1.14·10^-7"), ("timing", "8·10^-9"), ("bound", "1.1·10^-8"), ("laws", "2·10^-9")):
+        assert re.search(rf"\| `{name}` \|.*\| {re.escape(alpha)} \|", told)
+        assert found[name] == pytest.approx(float(alpha.replace("·10^", "e")))

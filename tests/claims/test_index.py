@@ -33,7 +33,7 @@ def test_each_claim_is_stated_once_proven_once_and_tested():
 
 
 def test_the_suite_raises_a_false_alarm_in_less_than_one_run_of_a_million():
-    assert len(stats.TESTS) * stats.ALPHA < 1e-6
+    assert len(stats.TESTS) * stats.ALPHA + sum(stats.CHECKED.values()) < 1e-6
 
 
 def test_every_statistical_test_is_in_the_budget():

@@ -1,6 +1,5 @@
 """The check of error bars: it passes as Lapwing is, and fails on bars and noise that are not as promised."""
 
-import math
 from fractions import Fraction as F
 
 import numpy as np
@@ -87,16 +86,6 @@ def test_one_noise_value_for_all_cells_is_found(tmp_path, monkeypatch):
         "the noise of two columns",
         "the noise of two releases",
     }
-
-
-@pytest.mark.parametrize("trials", [10, 300, 20_000])
-@pytest.mark.parametrize("p", [0.5, 0.95])
-@pytest.mark.parametrize("alpha", [1e-2, 1e-9])
-def test_the_least_share_is_right_by_the_exact_binomial_law(trials, p, alpha):
-    least = chance.least_share(trials, p, alpha)
-    assert laws.binom.cdf(math.ceil(trials * least) - 1, trials, p) <= alpha
-    if trials == 20_000:
-        assert laws.binom.cdf(math.ceil(trials * (least + 0.004)), trials, p) > alpha
 
 
 @pytest.mark.parametrize("scale", [0.5, 1, 10])
