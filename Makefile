@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test cluster check format docs bench coverage clean
+.PHONY: help install demo test audit mutants cluster check format docs bench coverage clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -22,6 +22,12 @@ demo: $(READY)  ## show what Lapwing does, on built-in data
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term
+
+audit: $(READY)  ## check on this machine that Lapwing keeps what it promises
+	$(BIN)/lapwing audit
+
+mutants: $(READY)  ## break the build on purpose, and count which faults the audit flags
+	$(BIN)/python -m tests.mutants
 
 cluster: $(READY)  ## run the tests on Spark on a cluster of this machine, and on Spark Connect
 	$(BIN)/python -m tests.cluster -q
