@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from typing import Any
 from uuid import uuid4
@@ -24,7 +24,9 @@ def engines(named: Sequence[str]) -> Iterator[tuple[Engine, ...]]:
             elif url == "spark" or url.startswith("sc://"):
                 found.append(stack.enter_context(_spark(url)))
             else:
-                raise InvalidParameter(url, "engine", "spark, or a URL postgresql://user@host/database or sc://host")
+                raise InvalidParameter(
+                    "another name", "engine", "spark, or a URL postgresql://user@host/database or sc://host"
+                )
         yield tuple(found)
 
 
@@ -44,12 +46,20 @@ def _postgres(url: str) -> Iterator[Engine]:
                     copy.write_row(row)
         return f"{url}#{name}"
 
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}")
+    with _reached(psycopg.Error, lambda: psycopg.connect(url, autocommit=True, connect_timeout=10)) as connection:
+        _reached(psycopg.Error, lambda: connection.execute(f"CREATE SCHEMA {schema}"))
         try:
             yield Engine("PostgreSQL", place)
         finally:
             connection.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+def _reached(error: type[Exception], work: Callable[[], Any]) -> Any:
+    """Return what ``work`` returns; refuse a server that does not do it, without its words, which may hold secrets."""
+    with suppress(error):
+        return work()
+    allowed = "a server that can be reached, and one of PostgreSQL on which you may create a schema"
+    raise InvalidParameter("this URL", "engine", allowed)
 
 
 @contextmanager
@@ -63,7 +73,7 @@ def _spark(url: str) -> Iterator[Engine]:
         quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
         session = builder.builder.master("local[2]").config(map=quiet).getOrCreate()
     else:
-        session = builder.builder.remote(url).getOrCreate()
+        session = _reached(Exception, lambda: builder.builder.remote(url).getOrCreate())
     try:
         yield Engine("Spark", lambda path, table, types: _frame(session, table, types))
     finally:
