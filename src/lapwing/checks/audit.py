@@ -190,22 +190,28 @@ def audit(
     total, done, verdicts = sum(CHECKS[name].seconds for name in chosen), 0, []
     with engines([engine] if isinstance(engine, str) else engine) as at_hand:
         for name in chosen:
-            if progress is not None:
-                progress(done / total, name)
-            verdicts.append(_run(name, Room(Path(), deep, at_hand), stop))
-            done += CHECKS[name].seconds
+            about = CHECKS[name].seconds
+
+            def tell(seconds: float, done: int = done, about: int = about, name: str = name) -> None:
+                if progress is not None:
+                    progress((done + min(seconds, about)) / total, name)
+
+            verdicts.append(_run(name, Room(Path(), deep, at_hand), stop, tell))
+            done += about
             if stop and not verdicts[-1].passed:
                 break
         return Audit(tuple(verdicts), tuple(each.name for each in at_hand), deep)
 
 
-def _run(name: str, room: Room, stop: bool) -> Verdict:
+def _run(name: str, room: Room, stop: bool, tell: Callable[[float], None]) -> Verdict:
     """Run one check in a folder that is removed afterwards; a check that fails to run has failed."""
     start, found = monotonic(), []
+    tell(0)
     with tempfile.TemporaryDirectory(prefix="lapwing-audit-", ignore_cleanup_errors=True) as folder:
         try:
             for finding in CHECKS[name].check(Room(Path(folder), room.deep, room.engines)):
                 found.append(finding)
+                tell(monotonic() - start)
                 if stop and not finding.passed:
                     break
         except Exception as error:  # of tables that we made up, so its text tells nothing

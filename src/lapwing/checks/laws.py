@@ -109,17 +109,18 @@ def _selections(room: Room) -> Iterator[Finding]:
     ]
     told = f"the largest log ratio is {max(losses):.12f} of {epsilon}, over {len(losses) // 4} pairs of neighbors"
     yield Finding("log ratio of a median", max(losses) <= epsilon * (1 + ROUNDING), told)
-    allowed = math.sqrt(math.log(2 * len(values) / ALPHA) / (2 * _TRIALS))
+    trials = 10 * _TRIALS if room.deep else _TRIALS
+    allowed = math.sqrt(math.log(2 * len(values) / ALPHA) / (2 * trials))
     types = {"group": "BIGINT", "x": "BIGINT"}
-    columns = {"x": number(0, 3, integer=True), "group": keys(range(_TRIALS))}
+    columns = {"x": number(0, 3, integer=True), "group": keys(range(trials))}
     for rows in ((0, 3, 3), (1,)):
-        cells = {"group": np.repeat(np.arange(_TRIALS), len(rows)).tolist(), "x": list(rows) * _TRIALS}
+        cells = {"group": np.repeat(np.arange(trials), len(rows)).tolist(), "x": list(rows) * trials}
         asked = room.source(room.table(cells, types), columns=columns)
         made = asked.release(query.median("x"), by="group", epsilon=epsilon, intervals=False)
-        shares = np.bincount(np.asarray(made.cells[0][0], dtype=np.int64), minlength=len(values)) / _TRIALS
+        shares = np.bincount(np.asarray(made.cells[0][0], dtype=np.int64), minlength=len(values)) / trials
         off = float(np.abs(shares - law[rows]).max())
         told = f"shares are within {off:.4f} of the law; {allowed:.4f} is allowed"
-        yield Finding(f"medians of {rows}, {_TRIALS:,} times", off <= allowed, told, ALPHA)
+        yield Finding(f"medians of {rows}, {trials:,} times", off <= allowed, told, ALPHA)
 
 
 def _median_law(rows: Sequence[int], values: Sequence[int], epsilon: Fraction) -> list[float]:

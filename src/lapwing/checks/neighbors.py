@@ -112,10 +112,10 @@ def source(room: Room, table: Any, question: Question, tables: int = 1) -> Sourc
     return room.source(table, columns=columns, neighbors=question.neighbors, delta="0.01", **person)
 
 
-def rows_of_one(people: bool) -> list[tuple[Row, ...]]:
-    """Return all that one person may have; the first is nothing."""
+def rows_of_one(people: bool, deep: bool = False) -> list[tuple[Row, ...]]:
+    """Return all that one person may have; the first is nothing.  Only ``deep`` has every value with every key."""
     domain: list[Row] = [(*value, "a") for value in VALUES]
-    domain += [(*value, key) for value in VALUES[:5] for key in ("b", None, "elsewhere")]
+    domain += [(*value, key) for value in (VALUES if deep else VALUES[:5]) for key in ("b", None, "elsewhere")]
     if not people:
         return [(), *((row,) for row in domain)]
     few = [row for row in domain if row[:2] in VALUES[:4] and row[2] in ("a", "b")]
@@ -221,7 +221,7 @@ class Tables:
 
 def placed(room: Room, people: bool) -> Tables:
     """Return the tables, put into the first of the engines."""
-    owned = rows_of_one(people)
+    owned = rows_of_one(people, room.deep)
     tables = [(others, own) for others in OTHERS for own in owned]
     large, nothing = (room.table(together(each), TYPES) for each in (tables, []))
     return Tables(room, owned, large, nothing)

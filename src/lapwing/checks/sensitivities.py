@@ -53,8 +53,7 @@ def _compared(engine: str, found: Moved) -> Iterator[Finding]:
     for number, part in enumerate(found.plan.parts):
         declared, largest = found.plan.sensitivity(part), found.largest(number)
         told = f"{largest:,} of {declared:,} declared, over {found.number:,} pairs of neighbors"
-        if largest != declared:
-            told += f"; farthest apart: {found.witness(number)}"
+        told += f"; farthest apart: {found.witness(number)}"
         yield Finding(f"{engine}: {part.measurement.name} in {found.question}", largest == declared, told)
 
 
