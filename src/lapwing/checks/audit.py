@@ -10,6 +10,8 @@ import platform
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -90,6 +92,7 @@ class Audit:
     verdicts: tuple[Verdict, ...]
     engines: tuple[str, ...]
     deep: bool
+    date: str
 
     @property
     def passed(self) -> bool:
@@ -111,7 +114,7 @@ class Audit:
         """What was audited, and on what."""
         from .. import __version__
 
-        own = {"lapwing": __version__, "python": platform.python_version(), "numpy": np.__version__}
+        own = {"lapwing": __version__, "build": _build(), "python": platform.python_version(), "numpy": np.__version__}
         return {**own, "duckdb": duckdb.__version__, "machine": f"{platform.system()} {platform.machine()}"}
 
     @property
@@ -132,6 +135,7 @@ class Audit:
         return {
             "passed": self.passed,
             "false_alarm": self.false_alarm,
+            "date": self.date,
             "deep": self.deep,
             "engines": list(self.engines),
             "versions": self.versions,
@@ -200,7 +204,16 @@ def audit(
             done += about
             if stop and not verdicts[-1].passed:
                 break
-        return Audit(tuple(verdicts), tuple(each.name for each in at_hand), deep)
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        return Audit(tuple(verdicts), tuple(each.name for each in at_hand), deep, date)
+
+
+def _build() -> str:
+    """Return the beginning of a hash of all modules of the package: what exactly was audited."""
+    package, digest = Path(__file__).parent.parent, sha256()
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def _run(name: str, room: Room, stop: bool, tell: Callable[[float], None]) -> Verdict:

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 def page(audit: Audit) -> str:
     """Return the page: the outcome, what was audited, and every finding; those that fail come first."""
-    facts = [*audit.versions.items(), ("engines", ", ".join(audit.engines)), ("deep", "yes" if audit.deep else "no")]
+    facts = [
+        ("date", audit.date),
+        *audit.versions.items(),
+        ("engines", ", ".join(audit.engines)),
+        ("deep", "yes" if audit.deep else "no"),
+    ]
     rows = "".join(
         f'<tr><td class="key"><a href="#{each.check}">{each.check}</a></td><td class="key">{_mark(each.passed)}</td>'
         f"<td>{len(each.findings):,}</td><td>{each.seconds:.1f}</td>"
