@@ -52,6 +52,9 @@ class Commands(click.Group):
             else:
                 click.echo(f"lapwing: {message}", err=True)
             sys.exit(2 if usage or isinstance(error, (RequestError, BudgetExceeded)) else 1)
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            sys.exit(130)  # 1 means that something failed
         except BrokenPipeError:
             raise  # click knows what to do
         except OSError as error:

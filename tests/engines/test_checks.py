@@ -43,7 +43,7 @@ def test_nothing_but_the_numbers_differs_between_neighbors(room, monkeypatch):
 def test_one_person_moves_answers_as_far_as_declared_on_spark(spark, tmp_path):
     with engines(["spark"]) as (_, engine):
         room = Room(tmp_path, engines=(engine,))
-        found = [*_compared("Spark", placed(room, people=True).moved(QUESTIONS[0])), _keys_of_one(room)]
+        found = [*_compared(engine.name, placed(room, people=True).moved(QUESTIONS[0])), _keys_of_one(room)]
     assert len(found) == 3
     assert [each for each in found if not each.passed] == []
 
@@ -61,5 +61,5 @@ def test_the_schema_for_the_tables_is_dropped_again(postgres):
 
 def test_a_server_that_cannot_be_reached_is_refused_without_its_password():
     with pytest.raises(InvalidParameter, match="a server that can be reached") as refused:
-        lw.audit("sampler", engine="postgresql://u:secret@127.0.0.1:1/d")
+        lw.audit("replay", engine="postgresql://u:secret@127.0.0.1:1/d")
     assert "secret" not in str(refused.value)

@@ -40,23 +40,26 @@ Progress = Callable[[float, str], None]
 
 @dataclass(frozen=True)
 class Entry:
-    """A check, what it asks, and about how many seconds it takes."""
+    """A check, what it asks, about how many seconds it takes, and whether it looks at every engine."""
 
     check: Check
     asks: str
     seconds: int
+    engines: bool = False
 
 
 CHECKS: dict[str, Entry] = {
-    "sampler": Entry(sampler, "has the noise its exact law, and is it fresh in every call?", 1),
-    "laws": Entry(laws, "is every output on neighbors about as likely, computed exactly?", 20),
-    "sensitivities": Entry(sensitivities, "does one person move an answer as far as declared, and no farther?", 15),
-    "replay": Entry(replay, "with the noise frozen, is anything but the numbers different?", 10),
+    "sampler": Entry(sampler, "does the noise have its exact law, and is it fresh in every call?", 1),
+    "laws": Entry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 15),
+    "sensitivities": Entry(
+        sensitivities, "does one person move an answer as far as declared, and no farther?", 15, True
+    ),
+    "replay": Entry(replay, "with the noise frozen, is nothing different but the numbers?", 10, True),
     "bound": Entry(bound, "is ε, as millions of draws show it, what was charged?", 15),
     "coverage": Entry(coverage, "do the error bars hold the truth as often as they say?", 15),
-    "timing": Entry(timing, "does the time of a draw tell nothing of the noise?", 3),
+    "timing": Entry(timing, "is the time of a draw unrelated to its noise, as far as a clock sees?", 3),
     "ledgers": Entry(ledgers, "can the budget not be overspent, reset or edited unseen?", 6),
-    "canary": Entry(canary, "is a value that must not be seen seen nowhere?", 10),
+    "canary": Entry(canary, "does what must stay hidden stay hidden, in answers, errors and files?", 10),
 }
 """The checks, in the order in which they run."""
 
@@ -125,10 +128,15 @@ class Audit:
         outcome = (
             f"All {looked:,} findings are as promised" if not failed else f"{failed:,} of {looked:,} findings FAIL"
         )
-        return (
-            f"{outcome}, in {self.seconds:.0f} s.  "
-            f"A correct build fails with probability at most {self.false_alarm:.1e}."
-        )
+        chance = f"with probability at most {self.false_alarm:.1e}" if self.false_alarm else "never"
+        left_out = f"  NOT RUN: {', '.join(self.not_run)}." if self.not_run else ""
+        return f"{outcome}, in {self.seconds:.0f} s.  A correct build fails {chance}.{left_out}"
+
+    @property
+    def not_run(self) -> tuple[str, ...]:
+        """The checks that were left out, or not reached."""
+        ran = {verdict.check for verdict in self.verdicts}
+        return tuple(name for name in CHECKS if name not in ran)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON holds it (docs/reference/json.md)."""
@@ -136,6 +144,7 @@ class Audit:
             "passed": self.passed,
             "false_alarm": self.false_alarm,
             "date": self.date,
+            "not_run": list(self.not_run),
             "deep": self.deep,
             "engines": list(self.engines),
             "versions": self.versions,
@@ -192,7 +201,11 @@ def audit(
             raise InvalidParameter(name, "check", f"one of {', '.join(CHECKS)}")
     chosen = [name for name in CHECKS if not only or name in only]
     total, done, verdicts = sum(CHECKS[name].seconds for name in chosen), 0, []
-    with engines([engine] if isinstance(engine, str) else engine) as at_hand:
+    named = [engine] if isinstance(engine, str) else engine
+    if named and not any(CHECKS[name].engines for name in chosen):
+        using = ", ".join(name for name, entry in CHECKS.items() if entry.engines)
+        raise InvalidParameter("one", "engine", f"of no use to these checks: {using} look at engines")
+    with engines(named) as at_hand:
         for name in chosen:
             about = CHECKS[name].seconds
 

@@ -173,7 +173,7 @@ def _shown(room: Room, rows: str, delta: Fraction, many: int) -> NDArray[np.bool
 def _written(room: Room, rows: str) -> str:
     path = room.path("parquet")
     with duckdb.connect() as connection:
-        connection.execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
+        connection.execute(f"COPY ({rows}) TO {query.literal(str(path))} (FORMAT parquet)")
     return str(path)
 
 

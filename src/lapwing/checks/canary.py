@@ -102,7 +102,7 @@ def _tables(room: Room) -> _Tables:
         writer.writerows(zip(*table.values(), strict=True))
         writer.writerows([[PERSON, ODD, ODD, ODD, ODD, NOTE], [PERSON, *[ODD] * 9], [PERSON]])
         file.write(f'q,0.5,0,"{WORD},2024-01-02,{NOTE}\n')  # quotes that nobody closes
-    relation = duckdb.connect().sql(f"SELECT * FROM '{parquet}'")
+    relation = duckdb.connect().sql(f"SELECT * FROM {query.literal(str(parquet))}")
     forms = {"Parquet": parquet, "CSV": str(lines), "relation": relation, "text for numbers": texts}
     return _Tables(room, forms, Path(parquet), lines)
 
@@ -130,7 +130,9 @@ def _control(room: Room) -> Finding:
         warnings.warn(WORD, stacklevel=1)
         print(WORD)  # noqa: T201
     toml = room.folder / "t.toml"
-    toml.write_text(f'table = "{path}"\nepsilon = 1\n[columns.key]\nkeys = ["{WORD}", "a"]\n', encoding="utf-8")
+    toml.write_text(
+        f'table = {json.dumps(str(path))}\nepsilon = 1\n[columns.key]\nkeys = ["{WORD}", "a"]\n', encoding="utf-8"
+    )
     _, printed = others.commands(
         [["release", str(toml), "SELECT key, COUNT(*) FROM t GROUP BY key", "--epsilon", "1"]], room.folder
     )
@@ -241,7 +243,7 @@ def _failures(room: Room, tables: _Tables) -> Finding:
     }
     with listening(room) as heard, duckdb.connect() as connection:
         for who, cell in failing.items():
-            broken[who] = connection.sql(f"SELECT * REPLACE ({cell} AS x) FROM '{tables.parquet}'")
+            broken[who] = connection.sql(f"SELECT * REPLACE ({cell} AS x) FROM {query.literal(str(tables.parquet))}")
         for who, table in broken.items():
             source = replace(tables, forms={who: table}).source(room, who)
             heard.ask(who, lambda: source.release(query.mean("x"), by="key", epsilon=1))  # noqa: B023
@@ -335,7 +337,7 @@ def _clamped(room: Room) -> Finding:
     asked = {query.sum("x"): 51, query.mean("x"): 0.5, query.max("x"): 0.5}
     worst = 0.0
     with duckdb.connect() as connection:
-        for table in (path, lines, connection.sql(f"SELECT * FROM '{path}'")):
+        for table in (path, lines, connection.sql(f"SELECT * FROM {query.literal(str(path))}")):
             source = room.source(table, columns={"x": number(0, 1)})
             (row,) = source.release(*asked, epsilon=1000, entropy=EntropyForTests(14)).rows
             for answer, due in zip(row.values(), asked.values(), strict=True):

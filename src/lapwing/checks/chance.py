@@ -17,7 +17,7 @@ def held(what: str, inside: NDArray[np.bool_], confidence: str | Fraction) -> Fi
     """Return whether at least the stated share of independent bars hold the truth, as far as chance can tell."""
     hits, needed = int(inside.sum()), float(Fraction(confidence))
     most = most_share(hits, inside.size, ALPHA)
-    told = f"{hits / inside.size:.4f} of {inside.size:,} bars hold, by chance of at most {most:.4f}; {needed} must"
+    told = f"{hits / inside.size:.4f} of {inside.size:,} bars hold, so that {most:.4f} may in truth; {needed} must"
     return Finding(f"{what}, at {needed:.0%}", most >= needed, told, ALPHA)
 
 

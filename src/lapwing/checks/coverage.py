@@ -25,7 +25,7 @@ import lapwing as lw
 
 from ..answer import Release
 from ..estimate import Estimate
-from ..query import Statistic
+from ..query import Statistic, literal
 from .chance import centred, held, independent, unbiased
 from .finding import Finding
 from .room import Room
@@ -195,7 +195,7 @@ def _written(room: Room, select: str) -> str:
     """Write what a SELECT returns to a new Parquet file; return its path."""
     path = room.path("parquet")
     with duckdb.connect() as connection:
-        connection.execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+        connection.execute(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet)")
     return str(path)
 
 

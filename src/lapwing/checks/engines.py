@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
@@ -9,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from ..answer import library
+from ..engine.spark import remote
 from ..errors import InvalidParameter
 from .room import Engine, Table, Types
 
@@ -49,14 +51,16 @@ def _postgres(url: str) -> Iterator[Engine]:
     with _reached(psycopg.Error, lambda: psycopg.connect(url, autocommit=True, connect_timeout=10)) as connection:
         _reached(psycopg.Error, lambda: connection.execute(f"CREATE SCHEMA {schema}"))
         try:
-            yield Engine("PostgreSQL", place)
+            version = connection.info.parameter_status("server_version")
+            yield Engine(f"PostgreSQL {version}", place)
         finally:
             connection.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 def _reached(error: type[Exception], work: Callable[[], Any]) -> Any:
     """Return what ``work`` returns; refuse a server that does not do it, without its words, which may hold secrets."""
-    with suppress(error):
+    with suppress(error), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a client that has tried in vain
         return work()
     allowed = "a server that can be reached, and one of PostgreSQL on which you may create a schema"
     raise InvalidParameter("this URL", "engine", allowed)
@@ -65,20 +69,17 @@ def _reached(error: type[Exception], work: Callable[[], Any]) -> Any:
 @contextmanager
 def _spark(url: str) -> Iterator[Engine]:
     """Yield Spark: the session that is there, or a new one, which is stopped afterwards."""
-    builder = library("pyspark.sql").SparkSession
-    before = builder.getActiveSession()
-    if before is not None:
-        session = before
-    elif url == "spark":
-        quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
-        session = builder.builder.master("local[2]").config(map=quiet).getOrCreate()
-    else:
-        session = _reached(Exception, lambda: builder.builder.remote(url).getOrCreate())
-    try:
-        yield Engine("Spark", lambda path, table, types: _frame(session, table, types))
-    finally:
-        if before is None:
-            session.stop()
+    sessions = library("pyspark.sql").SparkSession
+    with ExitStack() as stack:
+        session = sessions.getActiveSession()
+        if url != "spark":
+            session = stack.enter_context(remote(url))
+        elif session is None:
+            quiet = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
+            session = sessions.builder.master("local[2]").config(map=quiet).getOrCreate()
+            stack.callback(session.stop)
+        version = _reached(Exception, lambda: session.version)
+        yield Engine(f"Spark {version}", lambda path, table, types: _frame(session, table, types))
 
 
 def _frame(session: Any, table: Table, types: Types) -> Any:

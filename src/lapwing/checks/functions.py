@@ -27,11 +27,12 @@ from ..errors import InvalidParameter
 from ..exact import Number
 from ..schema import Column
 from ..sensitivity import Neighbors
-from .distance import Raised, as_json, ask, shown, written
+from .distance import Raised, as_json, ask, distance, read, shown, written
 from .domain import make_domain
 from .search import Case, Kind, Search, Searched
 
 TRIES = 100_000
+_AGAIN = 100
 ROWS = range(1, 5)
 
 _REASONS: dict[Kind, str] = {
@@ -228,21 +229,27 @@ def _witness(search: Search) -> Witness | None:
         return None
     found = search.smallest
     case = found.case
-    pair = _pair(search, case, found.order, found.distance)
-    return Witness(
-        pair.table, pair.neighbor, pair.answer, pair.neighbor_answer, pair.distance, found.kind, search.claim
-    )
+    pair = _pair(search, case, found.order)
+    kind = found.kind if pair.distance == found.distance else "repeat"
+    return Witness(pair.table, pair.neighbor, pair.answer, pair.neighbor_answer, pair.distance, kind, search.claim)
 
 
 def _largest(search: Search) -> Pair | None:
     if search.furthest is None:
         return None
     apart, case = search.furthest
-    return _pair(search, case, case.neighbor, apart)
+    pair = _pair(search, case, case.neighbor)
+    return pair if pair.distance == apart else None  # else f answers the same table differently
 
 
-def _pair(search: Search, case: Case, order: tuple[int, ...], apart: Fraction | int | float) -> Pair:
-    answer, other = (ask(search.f, search.table(numbers)) for numbers in (case.table, order))
+def _pair(search: Search, case: Case, order: tuple[int, ...]) -> Pair:
+    """Ask once more, for what is shown; the same table several times, until its answers differ."""
+    apart: Fraction | int | float = 0
+    for _ in range(_AGAIN if order == case.table else 1):
+        answer, other = (ask(search.f, search.table(numbers)) for numbers in (case.table, order))
+        apart = distance(read(answer), read(other))
+        if apart:
+            break
     table, neighbor = (tuple(search.table(numbers)) for numbers in (case.table, order))
     return Pair(table, neighbor, answer, other, math.inf if isinstance(apart, float) else Fraction(apart))
 

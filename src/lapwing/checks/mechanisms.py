@@ -69,10 +69,13 @@ class MechanismAudit:
     def __str__(self) -> str:
         claimed = f"ε = {exact.text(self.epsilon)}" + (f", δ = {exact.text(self.delta)}" if self.delta else "")
         other = "y" if self.likelier == "x" else "x"
-        verdict = "agrees with" if self.holds else "contradicts"
+        shown = f"The true ε is at least {math.floor(self.bound * 1e4) / 1e4:.4f}"
+        verdict = "does not contradict" if self.holds else "contradicts"
+        told = f"{shown}, with confidence {exact.text(self.confidence)}: this {verdict} the claimed {claimed}."
+        if not self.bound:
+            told = f"These draws show nothing about the claimed {claimed}: no event was told apart."
         return (
-            f"The true ε is at least {math.floor(self.bound * 1e4) / 1e4:.4f}, with confidence "
-            f"{exact.text(self.confidence)}: this {verdict} the claimed {claimed}.\n"
+            f"{told}\n"
             f"Event: {self.event}.\n"
             f"It happened in {self.counts[0]:,} of {self.draws:,} draws on {self.likelier} and in {self.counts[1]:,} "
             f"of {self.draws:,} on {other}."
@@ -108,9 +111,11 @@ def audit_mechanism(
     sure = exact.probability(confidence)
     draws, batch = exact.whole(draws, "draws", _MOST_DRAWS), exact.whole(batch, "batch", _MOST_DRAWS)
     if draws < 100:
-        raise InvalidParameter(draws, "draws", "at least 100")
+        raise InvalidParameter(draws, "draws", "a whole number from 100 on")
     if not callable(m):
-        raise InvalidParameter("something else", "m", "a function of the input")
+        raise InvalidParameter(m, "m", "a function of the input")
+    if _same(x, y):
+        raise InvalidParameter("the same as x", "y", "another input, a neighbor of x")
     alpha, words = float(1 - sure), Words()
     sides = [Draws(m, given, batch, words) for given in (x, y)]
     event, swapped, used = _chosen(sides, draws, alpha, float(slack), words)
@@ -123,6 +128,14 @@ def audit_mechanism(
     return MechanismAudit(
         bound, claimed, slack, event.words, "y" if swapped else "x", (counts[0], counts[1]), draws - used, sure
     )
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Return whether two inputs are plainly equal; what cannot be compared is taken to be different."""
+    try:
+        return x is y or bool(x == y)
+    except Exception:  # such as NumPy's, for arrays
+        return False
 
 
 def _chosen(sides: list[Draws], draws: int, alpha: float, delta: float, words: Words) -> tuple[Event, bool, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
@@ -88,16 +89,17 @@ class Draws:
     def _more(self, count: int) -> Outputs:
         if self._batch == 1:
             return _of_list([self._one() for _ in range(min(count, _AT_ONCE))], self._words)
-        found = self._m(self._given)  # an exception says nothing about single outputs, so it goes to the caller
-        if len(found) != self._batch:
-            raise InvalidParameter(len(found), "number of outputs of a call", f"{self._batch}, as batch says")
+        found = self._m(deepcopy(self._given))  # an exception is not that of single outputs: it goes to the caller
+        number = len(found) if hasattr(found, "__len__") else "one output"
+        if number != self._batch:
+            raise InvalidParameter(number, "what a call of m returns", f"{self._batch:,} outputs, as batch says")
         if isinstance(found, np.ndarray) and found.dtype.kind in "biuf":
             return _of_array(found, found.dtype.name, self._words)
         return _of_list(list(found), self._words)
 
     def _one(self) -> Any:
         try:
-            return self._m(self._given)
+            return self._m(deepcopy(self._given))  # a mechanism that changes its input must not see the change
         except Exception as error:  # whatever it raises is its output
             return _Raised(type(error).__name__)
 

@@ -10,6 +10,16 @@ from .. import report
 if TYPE_CHECKING:
     from .audit import Audit, Verdict
 
+_READ = (
+    "All tables are made up.  “False alarm” is the probability with which a correct build fails a finding.  "
+    "Two tables are neighbors under add_remove when one has all rows of one more person, under change_one when one "
+    "person has other rows; “people” may have several rows, of which two count in full, “rows” are people each.  "
+    "Distances are in units of the exact integers before the noise: a row of people counts 65,536 of them, and a value "
+    "as many as its column has grid steps; they are compared with the declared sensitivity in the same units.  "
+    "A row is shown as (number, whole number, key).  L1 to L4 are claims about the ledger, T numbers stand for known "
+    "faults of other libraries.  What each check can and cannot show: docs/explanation/audit.md."
+)
+
 
 def page(audit: Audit) -> str:
     """Return the page: the outcome, what was audited, and every finding; those that fail come first."""
@@ -31,7 +41,7 @@ def page(audit: Audit) -> str:
         f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>",
         report.html_facts(facts),
         *(_section(each) for each in audit.verdicts),
-        "<p>What each check can and cannot show: docs/explanation/audit.md.</p>",
+        f"<h2>How to read this</h2><p>{escape(_READ)}</p>",
     ]
     return report.html_document("Audit of Lapwing", "\n".join(body))
 
@@ -45,8 +55,8 @@ def _section(verdict: Verdict) -> str:
     heads = _head("verdict") + _head("what") + _head("found") + "<th>false alarm</th>"
     shown = "" if verdict.passed else " open"
     return (
-        f'<details id="{verdict.check}"{shown}><summary>{verdict.check}: {_mark(verdict.passed)}, '
-        f"{len(verdict.findings):,} findings</summary>"
+        f'<h2 id="{verdict.check}">{verdict.check}</h2><p>{escape(verdict.asks)}</p>'
+        f"<details{shown}><summary>{_mark(verdict.passed)}, {len(verdict.findings):,} findings</summary>"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></details>"
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from ..query import literal
 from ..source import Source
 
 Table = Mapping[str, Sequence[Any]]
@@ -49,7 +50,7 @@ class Room:
         columns = ", ".join(f'CAST("{name}" AS {types[name]}) AS "{name}"' for name in table)
         with duckdb.connect() as connection:
             connection.register("given", given)
-            connection.execute(f"COPY (SELECT {columns} FROM given) TO '{path}' (FORMAT parquet)")
+            connection.execute(f"COPY (SELECT {columns} FROM given) TO {literal(str(path))} (FORMAT parquet)")
         return str(path)
 
     def table(self, table: Table, types: Types) -> Any:

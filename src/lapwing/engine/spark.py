@@ -107,7 +107,7 @@ class SparkTable(Table):
             if self._frame is not None:
                 yield self._frame
             elif self._url:
-                with _remote(self._url) as session:
+                with remote(self._url) as session:
                     yield session.table(self._table)
             else:
                 sessions = _driver().SparkSession
@@ -206,7 +206,7 @@ def _driver() -> Any:
 
 
 @contextmanager
-def _remote(url: str) -> Iterator[Any]:
+def remote(url: str) -> Iterator[Any]:
     """Yield a session of our own on a server; the builder of sessions would give any that there is, on any server."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # about a pandas that is too new for Spark: none is needed here

@@ -57,6 +57,32 @@ def test_stop_ends_at_the_first_failure(few):
     assert [len(verdict.findings) for verdict in found.verdicts] == [1, 1]
 
 
+def test_checks_that_were_left_out_are_named(few):
+    assert lw.audit("good").not_run == ("bad", "worse")
+    assert "NOT RUN: bad, worse" in lw.audit("good").to_html()
+    assert lw.audit().not_run == ()
+
+
+def test_an_engine_that_no_check_looks_at_is_refused():
+    with pytest.raises(InvalidParameter, match="sensitivities, replay look at engines"):
+        lw.audit("sampler", engine="spark")
+
+
+def test_the_report_belongs_to_one_build_and_one_time(few):
+    told = lw.audit("good").to_dict()
+    assert len(told["versions"]["build"]) == 16
+    assert told["date"].endswith("+00:00")
+
+
+def test_an_interrupt_is_no_failure(few, monkeypatch):
+    def interrupted(room):
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setitem(module.CHECKS, "good", Entry(interrupted, "", 1))
+    assert CliRunner().invoke(main, ["audit"]).exit_code == 130
+
+
 def test_an_unknown_check_is_refused(few):
     with pytest.raises(InvalidParameter, match="one of good, bad, worse"):
         lw.audit("goods")
@@ -64,7 +90,7 @@ def test_an_unknown_check_is_refused(few):
 
 def test_an_unknown_engine_is_refused():
     with pytest.raises(InvalidParameter, match="spark, or a URL"):
-        lw.audit("sampler", engine="mysql://db")
+        lw.audit("replay", engine="mysql://db")
 
 
 def test_progress_is_told_what_is_looked_at(few):

@@ -520,3 +520,11 @@ def test_an_interrupt_passes():
 
     with pytest.raises(KeyboardInterrupt):
         audit_function(f, [0], 1)
+
+
+def test_the_witness_of_a_function_with_a_state_shows_answers_that_differ():
+    calls = iter(range(10**6))
+    found = lw.audit_function(lambda rows: next(calls) // 2, [0, 1], 1)
+    assert found.witness.kind == "repeat"
+    assert found.witness.distance == abs(found.witness.answer - found.witness.neighbor_answer)
+    assert found.largest is None

@@ -262,3 +262,23 @@ def test_an_output_is_read_alike_in_any_company():
         alone, among = _of_list([output] * 2, words), _of_list([output, None], words)
         assert alone.kinds[0] == among.kinds[0], output
         assert np.array_equal(alone.values[0], among.values[0], equal_nan=True)
+
+
+def test_a_mechanism_that_changes_its_input_does_not_see_the_change():
+    found = lw.audit_mechanism(lambda table: (table.append(0), len(table))[1], [1], [1, 2, 3], 1, draws=1000)
+    assert found.bound > 3
+
+
+@pytest.mark.parametrize(("x", "y"), [(3, 3), ([1, 2], [1, 2])])
+def test_two_inputs_that_are_the_same_are_refused(x, y):
+    with pytest.raises(InvalidParameter, match="a neighbor of x"):
+        lw.audit_mechanism(lambda value: 0, x, y, 1)
+
+
+def test_one_output_in_place_of_a_batch_is_refused():
+    with pytest.raises(InvalidParameter, match="10 outputs, as batch says"):
+        lw.audit_mechanism(lambda value: value, 0, 1, 1, batch=10)
+
+
+def test_what_shows_nothing_says_so():
+    assert "show nothing" in str(lw.audit_mechanism(lambda value: 0, 0, 1, 1, draws=200))
