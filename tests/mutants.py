@@ -123,6 +123,58 @@ MUTANTS = (
         "    size = _decide_fast(bits, law)\n    if law.shift:",
         "    size = _decide_fast(bits, law)\n    for _ in range(int(size or 0)):\n        pass\n    if law.shift:",
     ),
+    Mutant(
+        "the last bits of large noise are 0",
+        "T1 T2",
+        "sampler",
+        "noise.py",
+        "    out |= second & ((1 << law.shift) - 1)\n",
+        "",
+    ),
+    Mutant(
+        "the last bits of single draws of large noise are 0",
+        "T1 T2",
+        "sampler",
+        "noise.py",
+        "low, first = uniform(1 << law.shift, entropy=entropy), entropy.bits(16)",
+        "low, first = 0, entropy.bits(16)",
+    ),
+    Mutant(
+        "every block of an array has the same noise",
+        "T20",
+        "sampler",
+        "entropy.py",
+        "        view = words.view(np.uint8).data\n",
+        "        self._cipher.reset_nonce(bytes(16))\n        view = words.view(np.uint8).data\n",
+    ),
+    Mutant(
+        "single draws come from a store that a fork copies",
+        "T21 T22",
+        "sampler",
+        "entropy.py",
+        "        return int.from_bytes(os.urandom(count // 8))\n",
+        "        global _ZEROS\n"
+        "        if not any(_ZEROS[-4096:]):\n"
+        "            _ZEROS = _ZEROS + os.urandom(4096)\n"
+        "        _ZEROS, found = _ZEROS[: -count // 8], _ZEROS[-count // 8 :]\n"
+        "        return int.from_bytes(found)\n",
+    ),
+    Mutant(
+        "the bare mechanism adds less noise to integers",
+        "T13",
+        "sampler",
+        "mechanism.py",
+        "        return self.sensitivity / self.epsilon\n",
+        "        return self.sensitivity / self.epsilon * Fraction(9, 10)\n",
+    ),
+    Mutant(
+        "randomized response flips too few bits",
+        "T1",
+        "sampler",
+        "mechanism.py",
+        "discrete_laplace(1 / budget, truth.shape, entropy=entropy) > 0",
+        "discrete_laplace(1 / budget, truth.shape, entropy=entropy) > 1",
+    ),
     # --- before the noise ---
     Mutant(
         "values above the bound are not clamped",
