@@ -277,6 +277,14 @@ MUTANTS = (
         "parts = tuple(Part(each, total * share / whole) for each, share in zip(measured, shares, strict=True))",
         "parts = tuple(Part(each, total) for each, share in zip(measured, shares, strict=True))",
     ),
+    Mutant(
+        "weights are not divided by their sum",
+        "T29",
+        "laws",
+        "planning.py",
+        "whole = sum(shares, Fraction(0))",
+        "whole = Fraction(len(shares))",
+    ),
     # --- what depends on data ---
     Mutant(
         "the number of rows is taken as public",
@@ -337,6 +345,30 @@ MUTANTS = (
         "selection.py",
         "widest = 2 * max(level, 1 - level) * self.schema.mass",
         "widest = max(level, 1 - level) * self.schema.mass",
+    ),
+    Mutant(
+        "the error bars of quantiles come on top of ε",
+        "T15 T29",
+        "laws",
+        "selection.py",
+        "return self.epsilon * (1 - ends - _COUNTS if self.measurement.interval else 1) / self.depth",
+        "return self.epsilon / self.depth",
+    ),
+    Mutant(
+        "minimum and maximum come on top of the other quantiles",
+        "T15 T29",
+        "laws",
+        "selection.py",
+        "return inner.bit_length() + (min(extremes, 1) if inner else extremes)",
+        "return max(inner.bit_length(), 1)",
+    ),
+    Mutant(
+        "a changed row moves the counts of quantiles by 1",
+        "T13",
+        "laws",
+        "selection.py",
+        'return self.schema.mass * (1 if self.schema.neighbors == "add_remove" else 2)',
+        "return self.schema.mass",
     ),
     # --- after the noise ---
     Mutant(
