@@ -214,9 +214,14 @@ def _forked(one_by_one: bool) -> list[int]:
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:
-        os.write(into, np.array(_drawn(one_by_one), np.int64).tobytes())
-        os._exit(0)
+        try:
+            os.write(into, np.array(_drawn(one_by_one), np.int64).tobytes())
+        finally:
+            os._exit(0)  # an error must not let the child go on with the audit
     os.close(into)
     os.waitpid(child, 0)
     with os.fdopen(out, "rb") as drawn:
-        return [int(each) for each in np.frombuffer(drawn.read(), np.int64)]
+        found = [int(each) for each in np.frombuffer(drawn.read(), np.int64)]
+    if not found:  # two of these would look like the same noise twice
+        raise RuntimeError("a forked process ended without drawing")
+    return found
