@@ -303,6 +303,25 @@ MUTANTS = (
         "CAST({to.quoted(schema.person)} AS VARCHAR))'} AS person\"]",
     ),
     Mutant(
+        "in a data frame, 1 and its text are one person",
+        "T18",
+        "sensitivities",
+        "engine/duckdb.py",
+        "_person_of(value) if people else _text_of(value) for value in values",
+        "_text_of(value) for value in values",
+    ),
+    Mutant(
+        "a relation keeps people without case",
+        "T18",
+        "sensitivities",
+        "engine/duckdb.py",
+        'column.cast(duckdb.sqltype("VARCHAR")).alias(name))',
+        'column.cast(duckdb.sqltype("VARCHAR")).alias(name))\n'
+        "        if name == person:\n"
+        '            whole = duckdb.FunctionExpression("lower", column)\n'
+        "            chosen[-1] = whole.alias(name)",
+    ),
+    Mutant(
         "discover takes rows that WHERE leaves out",
         "T18",
         "sensitivities",

@@ -5,13 +5,17 @@ And some person moves it by just that much, so that no noise is wasted.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import product
 from typing import Any, get_args
 
+import duckdb
 import numpy as np
 
 from .. import query, schema
@@ -53,6 +57,7 @@ def sensitivities(room: Room) -> Iterator[Finding]:
         yield from _crowd(own)
         yield from _trees(own)
         yield from _people(own)
+    yield from _forms(room)
     yield _lines(room)
     yield from _catalogue()
 
@@ -207,6 +212,41 @@ def _people(room: Room) -> Iterator[Finding]:
         told = f"{counted} rows and {', '.join(map(str, found))} people are counted, of {2 * due} and {due}"
         passed = counted == 2 * due and found == (due,)
         yield Finding(f"{room.engines[0].name}: people of type {kind} who look alike", passed, told)
+
+
+def _forms(room: Room) -> Iterator[Finding]:
+    """A table gives the same integers as Parquet, CSV, a relation, and as a data frame, where those are installed."""
+    rows = [*_ALIKE, *_ALIKE[:9], "ann", "ann"]
+    x = [(0.0, 7.0, -40.0, 1e308, 2.3)[i % 5] for i in range(len(rows))]
+    cells: dict[str, list[Any]] = {"person": rows, "x": x, "key": ["a", "b", "elsewhere"] * 10 + ["a"]}
+    path, lines = room.parquet(cells, {"person": "VARCHAR", "x": "DOUBLE", "key": "VARCHAR"}), room.path("csv")
+    with lines.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([cells, *zip(*cells.values(), strict=True)])
+    with duckdb.connect() as connection:
+        forms = {"Parquet": path, "CSV": str(lines), "a relation": connection.sql(f"SELECT * FROM '{path}'")}
+        if find_spec("pandas"):
+            forms["pandas"] = import_module("pandas").DataFrame({name: list(each) for name, each in cells.items()})
+        if find_spec("pyarrow"):
+            forms["Arrow"] = import_module("pyarrow").table(cells)
+        found = {form: _integers(room, table) for form, table in forms.items()}
+    other = [form for form, integers in found.items() if integers != found["Parquet"]]
+    told = f"{', '.join(other) or 'none'} of {', '.join(forms)} give other integers than Parquet"
+    yield Finding("the forms of a table", not other, told)
+    if find_spec("pandas"):
+        people = [1, "1", "1.0", 1.5, "1.5", 2**53, 2**53 + 1, str(2**53), "\1number 1/1", b"1", None, math.nan]
+        frame = import_module("pandas").DataFrame({"person": people[:10] * 2 + people[10:], "x": 1.0, "key": "a"})
+        alone = _integers(room, frame)[0] - _integers(room, frame[:0])[0]
+        told = f"{alone / schema.WEIGHT:g} rows of people are counted, of 20"
+        yield Finding("people of all types in one column", alone == 20 * schema.WEIGHT, told)
+
+
+def _integers(room: Room, table: Any) -> list[int]:
+    """Return the noisy integers of some questions, with frozen noise."""
+    columns = {"x": schema.number(-3, 7), "key": schema.keys("a", "b", other="others")}
+    asked = room.source(table, columns=columns, person="person", rows_per_person=2)
+    options: dict[str, Any] = {"by": "key", "epsilon": 500, "entropy": EntropyForTests(SEED)}
+    made = asked.release(query.count(), **options), asked.release(query.mean("x"), where="x < 9", **options)
+    return [int(each) for one in made for part in one.cells for cell in part for each in cell]
 
 
 def _lines(room: Room) -> Finding:
