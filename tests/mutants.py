@@ -423,6 +423,24 @@ MUTANTS = (
         "widest = max(level, 1 - level) * self.schema.mass",
     ),
     Mutant(
+        "choices are 2 % surer than they may be",
+        "T1",
+        "laws",
+        "noise.py",
+        "_products(np.maximum(given[part], least) - least, step))",
+        "_products(np.maximum(given[part], least) - least, step * Fraction(51, 50)))",
+    ),
+    Mutant(
+        "some of the candidates at one distance are likelier",
+        "T1",
+        "sampler",
+        "noise.py",
+        "        while (drawn := entropy.bits(whole_bytes) >> (whole_bytes - length)) >= below:\n"
+        "            pass\n"
+        "        return drawn\n",
+        "        return entropy.bits(whole_bytes) % below\n",
+    ),
+    Mutant(
         "the error bars of quantiles come on top of ε",
         "T15 T29",
         "laws",

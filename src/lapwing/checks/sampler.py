@@ -8,6 +8,7 @@ import random
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,7 +20,7 @@ from .. import exact
 from ..entropy import EntropyForTests
 from ..errors import InvalidValue
 from ..mechanism import LaplaceMechanism, laplace, randomized_response
-from ..noise import BLOCK, discrete_laplace
+from ..noise import BLOCK, discrete_laplace, uniform
 from .even import ROUNDING, SPLIT, Even, Given, even_law
 from .finding import ALPHA, Finding
 from .room import Room
@@ -35,6 +36,7 @@ def sampler(room: Room) -> Iterator[Finding]:
     yield from _tails()
     yield from _borders()
     yield from _low_bits()
+    yield _uniform()
     yield from _mechanisms()
     yield from _floats()
     yield from _refused()
@@ -111,6 +113,30 @@ def _low_bits() -> Iterator[Finding]:
         allowed = math.sqrt(math.log(2 * places / ALPHA) / (2 * len(noise))) + SPLIT
         told = f"each is 1 in half of the draws, within {off:.4f}; {allowed:.4f} is allowed"
         yield Finding(f"the last {places} bits of {what}", off <= allowed, told, ALPHA)
+
+
+class _All(Given):
+    """Randomness for tests: all numbers of some bits, one after the other."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(np.empty(0, np.int64))
+        self._left = iter(range(1 << count))
+
+    def bits(self, count: int) -> int:
+        return next(self._left)
+
+
+def _uniform() -> Finding:
+    """Of all bits there are, as many give one whole number as give another."""
+    wrong, tried = [], {1: 8, 2: 8, 6: 8, 200: 8, 256: 8, 1000: 16}
+    for below, bits in tried.items():
+        entropy, found = _All(bits), [0] * below
+        with suppress(StopIteration):
+            while below > 1:
+                found[uniform(below, entropy=entropy)] += 1
+        wrong += [below] if len(set(found)) > 1 or uniform(1) else []
+    told = f"{len(wrong)} of {len(tried)} ranges have numbers that are likelier than others"
+    return Finding("uniform whole numbers", not wrong, told)
 
 
 def _mechanisms() -> Iterator[Finding]:
