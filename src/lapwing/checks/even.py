@@ -30,12 +30,12 @@ Words = NDArray[np.int64]
 
 
 class Even:
-    """Randomness for tests: words are laid out evenly, an array at a time, and single words one after the other."""
+    """Randomness for tests: words are laid out evenly, an array at a time, and so many single words one by one."""
 
     private = False
 
-    def __init__(self) -> None:
-        self._number = 0
+    def __init__(self, singles: int = _ONE_BY_ONE) -> None:
+        self._number, self._singles = 0, singles
         self._rest = EntropyForTests(1)
         self.filled: list[int] = []
 
@@ -44,7 +44,7 @@ class Even:
         if count != 64:
             return self._rest.bits(count)
         self._number += 1
-        return (2 * self._number - 1) * (1 << 63) // _ONE_BY_ONE % (1 << 64) | self._number & 1
+        return (2 * self._number - 1) * (1 << 63) // self._singles % (1 << 64) | self._number & 1
 
     def stream(self) -> Stream:
         return self

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import exact, query
 from ..schema import keys, number, plain
+from .choices import choices
 from .even import ROUNDING, SPLIT, Even, Given, distance, even_law
 from .finding import ALPHA, Finding
 from .neighbors import WHOLE, Moved, placed, questions, whole
@@ -31,8 +32,10 @@ _TRIALS = 6_000
 def laws(room: Room) -> Iterator[Finding]:
     """Yield the laws of whole releases, of selections and of discovery."""
     yield from _noise_of_releases(room)
+    yield from _shares(room)
     yield from _ratios(room)
     yield from _selections(room)
+    yield from choices(room)
     yield from _thresholds(room)
 
 
@@ -64,6 +67,28 @@ def _noise_of_releases(room: Room) -> Iterator[Finding]:
                 worst = max(cells, key=lambda cell: distance(cell, scale))
                 slack = SPLIT if scale >= 2**30 else 0.0
                 yield even_law(f"noise of {part.measurement.name} in {what}", worst, scale, slack)
+
+
+def _shares(room: Room) -> Iterator[Finding]:
+    """However ε is split, by weights or by the errors asked for, the shares add up to what is charged."""
+    types = {"x": "DOUBLE", "z": "BIGINT", "key": "VARCHAR"}
+    nothing = room.table({name: [] for name in types}, types)
+    columns = {"x": number(-3, 7), "z": number(-3, 7, integer=True), "key": keys("a", "b")}
+    asked = (query.mean("x"), query.sum("z"), query.median("z"), query.proportion("x > 2"))
+    split: tuple[dict[str, Any], ...] = (
+        {"weights": {"x": 7, "z": 2}, "epsilon": 1}, {"error": 5}, {"error": {"mean_x": 1, "sum_z": 40}},
+    )  # fmt: skip
+    for neighbors in ("add_remove", "change_one"):
+        source = room.source(nothing, columns=columns, neighbors=neighbors)
+        for how in split:
+            planned = source.plan(*asked, by="key", **how)
+            made = source.release(*asked, by="key", epsilon=planned.epsilon, weights=how.get("weights"))
+            spent, off = source.ledger.entries()[-2].epsilon, 0
+            for plan in (planned, made.plan):
+                off += sum((part.epsilon for part in plan.parts), Fraction(0)) != spent
+                off += any(part.epsilon <= 0 or plan.selection(part).epsilon != part.epsilon for part in plan.parts)
+            told = f"{off} of 4 sums are not the ε charged, which is {exact.text(spent or Fraction(0))}"
+            yield Finding(f"the shares of ε, {_described({**how, 'neighbors': neighbors})}", off == 0, told)
 
 
 def _described(described: dict[str, Any]) -> str:

@@ -14,15 +14,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from .. import query
+from ..entropy import EntropyForTests
 from ..errors import BudgetExceeded, EngineError, LapwingError
 from ..ledger import Entry, Ledger
-from ..schema import keys, number
+from ..schema import keys, number, plain
 from ..source import Source
 from . import others
 from .finding import Finding
@@ -46,6 +47,9 @@ def ledgers(room: Room) -> Iterator[Finding]:
     yield _refused(room)
     yield _charged_first(room)
     yield _repeated(room)
+    yield _told_apart(room)
+    yield _capped(room)
+    yield _labelled(room)
 
 
 # --- the ceiling: L1 ---
@@ -294,6 +298,87 @@ def _repeated(room: Room) -> Finding:
     )
 
 
+def _told_apart(room: Room) -> Finding:
+    """Whatever the noisy integers depend on makes another question: no answer stands for what it was not made for."""
+    table = room.parquet({"p": ["1", "2"], "x": [0.5, 1.0]}, {"p": "VARCHAR", "x": "DOUBLE"})
+    columns, ledger = {"x": number(0, 1), "p": plain("text")}, room.path("ledger")
+    described: tuple[dict[str, Any], ...] = (
+        {}, {"version": "2"}, {"neighbors": "change_one"}, {"name": "u"}, {"columns": {**columns, "x": number(0, 2)}},
+        {"person": "p", "rows_per_person": 1}, {"person": "p", "rows_per_person": 2}, {"columns": columns},
+    )  # fmt: skip
+    new, keyed = [], []
+    for each in described:
+        known = {"name": "t", "columns": columns, "epsilon": 100, "delta": "0.01", "ledger": ledger, **each}
+        source = Source(table, **known)
+        made = [source.release(query.sum("x"), epsilon=TENTH), source.release(query.median("x"), epsilon=TENTH)]
+        new.append(sum(not one.repeated for one in made))
+        keyed.append(not source.discover("p", epsilon=TENTH, delta="1e-6").repeated)
+    asked: tuple[dict[str, Any], ...] = (
+        {"where": "x > 0"}, {"keys_per_person": 3}, {"delta": "1e-7"}, {"epsilon": "0.2"}, {"keys_per_person": 2},
+    )  # fmt: skip
+    known = {"name": "t", "columns": columns, "epsilon": 100, "delta": "0.01", "ledger": ledger, **described[6]}
+    keyed += [
+        not Source(table, **known).discover("p", **{"epsilon": TENTH, "delta": "1e-6", **each}).repeated
+        for each in asked
+    ]
+    due, due_keys = [2] * 7 + [0], [True] * 4 + [False, True, True, False] + [True] * 4 + [False]
+    return Finding(
+        "L2: another version, relation, person, bound or δ is another question",
+        new == due and keyed == due_keys,
+        f"Of 16 releases {sum(new)} were new, 14 are; of {len(keyed)} questions for keys {sum(keyed)}, "
+        f"{sum(due_keys)} are.",
+    )
+
+
+def _capped(room: Room) -> Finding:
+    """Whatever an analyst asks counts against her cap, and what she finds costs δ as well as ε."""
+    table = room.parquet({"x": [0.5, 1.0], "key": ["a", "b"]}, {"x": "DOUBLE", "key": "VARCHAR"})
+    columns = {"x": number(0, 1), "key": keys(["a", "b"])}
+    source = Source(table, name="t", columns=columns, epsilon=9, delta="0.01", ledger=room.path("ledger"))
+    ledger = source.ledger
+    ledger.add_analyst("ana", 1)
+    asked: tuple[Callable[..., Any], ...] = (
+        lambda **more: source.release(query.sum("x"), **more),
+        lambda **more: source.sql("SELECT COUNT(*) FROM t", **more),
+        lambda **more: source.discover("key", delta="0.001", **more),
+        lambda **more: source.bounds("x", **more),
+    )
+    refused, spent = 0, []
+    for ask in asked:
+        refused += _refusal(lambda: ask(epsilon=2, analyst="ana")) is not None  # noqa: B023
+        refused += _refusal(lambda: ask(epsilon=2, analyst="bob")) is not None  # noqa: B023
+        ask(epsilon="0.25", analyst="ana")
+        spent.append(ledger.spent)
+    refused += sum(_refusal(lambda: ask(epsilon="0.01", analyst="ana")) is not None for ask in asked)  # noqa: B023
+    lost = ledger.delta.spent
+    return Finding(
+        "L1: releases, keys and bounds count against the analyst's cap, and keys cost δ",
+        refused == 12 and spent == [Fraction(i, 4) for i in range(1, 5)] and lost == Fraction(1, 1000),
+        f"{refused} of 12 questions beyond the cap were refused; ε = {_list(map(float, spent))} was spent after each "
+        f"of the others, and δ = {float(lost)} of 0.001.",
+    )
+
+
+def _labelled(room: Room) -> Finding:
+    """What is made with noise for tests says so wherever it is shown, also when it is asked for again (T21)."""
+    tables = _tables(room)
+    marked, kinds = [], tuple[dict[str, Any], ...](({"entropy": EntropyForTests(1)}, {}))
+    for noise in kinds:
+        source = replace(tables, ledger=room.path("ledger")).source(tables.whole, delta="0.01")
+        for again in (noise, kinds[1]):
+            made = (
+                source.release(query.sum("x"), query.median("x"), epsilon=TENTH, **again),
+                source.bounds("x", epsilon=TENTH, **again),
+                source.discover("key", epsilon=TENTH, delta="0.001", **again),
+            )
+            marked += ["not private" in str(each).lower() and not each.to_dict().get("private", True) for each in made]
+    return Finding(
+        "T21: what has noise for tests says that it is not private",
+        marked == [True] * 6 + [False] * 6,
+        f"{sum(marked[:6])} of 6 answers with noise for tests say so, and {sum(marked[6:])} of 6 with real noise.",
+    )
+
+
 @dataclass(frozen=True)
 class _Tables:
     """One table three times, whole, with pages of zeros for its rows, and missing; all share a name and a ledger."""
@@ -303,9 +388,9 @@ class _Tables:
     zeros: str
     missing: str
 
-    def source(self, table: str) -> Source:
+    def source(self, table: str, **more: Any) -> Source:
         columns = {"x": number(0, 1), "key": keys(["a", "b", "c"])}
-        return Source(table, name="t", columns=columns, epsilon=2, ledger=self.ledger)
+        return Source(table, name="t", columns=columns, epsilon=2, ledger=self.ledger, **more)
 
 
 def _tables(room: Room) -> _Tables:

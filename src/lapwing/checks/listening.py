@@ -40,7 +40,8 @@ _SPELLINGS = re.compile(
             *(re.escape(struct.pack(form, NUMBER)) for form in ("<d", ">d")),
             *(re.escape(struct.pack(form, int(NUMBER))) for form in ("<q", ">q")),
             re.escape(int(NUMBER).to_bytes(6, "big")),  # as SQLite writes it
-            rb"8713-0?5-17|8713, ?5, ?17|17[./]0?5[./]8713|87130517",
+            rb"8713-0?5-17|8713, ?5, ?17|17[./]0?5[./]8713",
+            rb"(?<![0-9a-z.])87130517(?![0-9a-z])",  # the hashes of an audit would hold it with 3·10^-6
         ]
     ),
     re.IGNORECASE,

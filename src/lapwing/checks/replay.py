@@ -188,10 +188,11 @@ def _watched(trace: Trace) -> Iterator[None]:
         if threading.current_thread() is threading.main_thread():
             trace.functions.append(f"{module}.{name}")
 
+    before, before_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(note)
     sys.setprofile(note)
     try:
         yield
     finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+        sys.setprofile(before)
+        threading.setprofile(before_threads)

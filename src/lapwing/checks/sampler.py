@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import math
 import os
+import random
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import exact
 from ..entropy import EntropyForTests
 from ..errors import InvalidValue
-from ..mechanism import LaplaceMechanism
-from ..noise import discrete_laplace
-from .even import SPLIT, Even, Given, even_law
-from .finding import Finding
+from ..mechanism import LaplaceMechanism, laplace, randomized_response
+from ..noise import BLOCK, discrete_laplace, uniform
+from .even import ROUNDING, SPLIT, Even, Given, even_law
+from .finding import ALPHA, Finding
 from .room import Room
 
-_STRATA = 2**16
+_STRATA, _SINGLES = 2**16, 2**12
+_RUN = 256
+"""So many draws at scale 100, or a sixteenth of that at 2^29, are the same twice with a probability below 2^-256."""
 
 
 def sampler(room: Room) -> Iterator[Finding]:
     """Yield the law of noise on integers and on floats, and whether it is fresh."""
     yield from _laws()
     yield from _tails()
+    yield from _borders()
+    yield from _low_bits()
+    yield _uniform()
+    yield from _mechanisms()
     yield from _floats()
     yield from _refused()
     yield from _fresh()
@@ -42,6 +52,9 @@ def _laws() -> Iterator[Finding]:
     scale, entropy = Fraction(3), Even()
     one_by_one = np.array([discrete_laplace(scale, entropy=entropy) for _ in range(_STRATA)])
     yield even_law("noise of scale 3, drawn one by one", one_by_one, scale, 1 / _STRATA)
+    scale, entropy = Fraction(2**60), Even(_SINGLES)
+    one_by_one = np.array([discrete_laplace(scale, entropy=entropy) for _ in range(_SINGLES)], dtype=object)
+    yield even_law("noise of scale 2^60, drawn one by one", one_by_one, scale, 1 / _SINGLES + SPLIT)
 
 
 def _tails() -> Iterator[Finding]:
@@ -56,6 +69,90 @@ def _tails() -> Iterator[Finding]:
             wrong += low == high and x != (low if word > 0 else -low)
         told = f"{wrong} of {words.size - undecided} values are wrong, the largest {max(drawn):,}; 0 are allowed"
         yield Finding(f"the tails of noise of scale {scale}", wrong == 0 and undecided < words.size // 2, told)
+
+
+class _Further(Given):
+    """Randomness for tests: the first words of an array are given, and all bits that are drawn later are the same."""
+
+    def __init__(self, words: NDArray[np.int64], bit: int) -> None:
+        super().__init__(words)
+        self._bit = bit
+
+    def bits(self, count: int) -> int:
+        return self._bit * ((1 << count) - 1)
+
+
+def _borders() -> Iterator[Finding]:
+    """Look at words in which two values meet: the bits of U that come next decide, zeros for the larger |X|."""
+    for scale in (Fraction(1), Fraction(100), Fraction(10**6)):
+        words, larger = [], []
+        for bits in (2**62 // i for i in range(1, 20)):
+            size = _floor(scale, bits)
+            low, high = 0, bits  # |X| > size at low, and not at high
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if _floor(scale, middle) > size else (low, middle)
+            words.append(low)
+            larger.append(size + 1)
+        drawn = [discrete_laplace(scale, len(words), entropy=_Further(np.array(words), bit)) for bit in (0, 1)]
+        wrong = int(sum((found != np.array(larger) - bit).sum() for bit, found in enumerate(drawn)))
+        told = f"{wrong} of {2 * len(words)} values are wrong, 0 are allowed"
+        yield Finding(f"noise of scale {scale} where 63 bits do not decide", wrong == 0, told)
+
+
+def _low_bits() -> Iterator[Finding]:
+    """Noise of a large scale is random down to its last bit, so that it hides the last bits of what it is added to."""
+    drawn = {
+        "an array of noise of scale 2^40": (discrete_laplace(2**40, _STRATA).tolist(), 20),
+        "noise of scale 2^40, drawn one by one": ([discrete_laplace(2**40) for _ in range(4096)], 20),
+        "noise of scale 2^60, drawn one by one": ([discrete_laplace(2**60) for _ in range(4096)], 40),
+    }
+    for what, (noise, places) in drawn.items():
+        shares = [sum(abs(x) >> place & 1 for x in noise) / len(noise) for place in range(places)]
+        off = max(abs(share - 0.5) for share in shares)
+        allowed = math.sqrt(math.log(2 * places / ALPHA) / (2 * len(noise))) + SPLIT
+        told = f"each is 1 in half of the draws, within {off:.4f}; {allowed:.4f} is allowed"
+        yield Finding(f"the last {places} bits of {what}", off <= allowed, told, ALPHA)
+
+
+class _All(Given):
+    """Randomness for tests: all numbers of some bits, one after the other."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(np.empty(0, np.int64))
+        self._left = iter(range(1 << count))
+
+    def bits(self, count: int) -> int:
+        return next(self._left)
+
+
+def _uniform() -> Finding:
+    """Of all bits there are, as many give one whole number as give another."""
+    wrong, tried = [], {1: 8, 2: 8, 6: 8, 200: 8, 256: 8, 1000: 16}
+    for below, bits in tried.items():
+        entropy, found = _All(bits), [0] * below
+        with suppress(StopIteration):
+            while below > 1:
+                found[uniform(below, entropy=entropy)] += 1
+        wrong += [below] if len(set(found)) > 1 or uniform(1) else []
+    told = f"{len(wrong)} of {len(tried)} ranges have numbers that are likelier than others"
+    return Finding("uniform whole numbers", not wrong, told)
+
+
+def _mechanisms() -> Iterator[Finding]:
+    """Noise that the mechanisms add to integers has the scale Δ/ε, and bits are flipped with 1/(1 + e^ε)."""
+    for sensitivity, epsilon in ((3, "0.5"), (1, 2)):
+        scale = sensitivity / Fraction(epsilon)
+        zeros, told = np.zeros(_STRATA, np.int64), f"Δ = {sensitivity} and ε = {epsilon}"
+        drawn = LaplaceMechanism(sensitivity, epsilon).release(zeros, entropy=Even())
+        yield even_law(f"the noise of integers, {told}", drawn, scale)
+        entropy = Even(_SINGLES)
+        ones = [laplace(0, sensitivity=sensitivity, epsilon=epsilon, entropy=entropy) for _ in range(_SINGLES)]
+        yield even_law(f"the noise of single integers, {told}", np.array(ones), scale, 1 / _SINGLES)
+        flipped = float(randomized_response(zeros, epsilon, entropy=Even()).mean())
+        due, allowed = 1 / (1 + math.exp(Fraction(epsilon))), 1 / _STRATA + ROUNDING
+        told = f"{flipped:.6f} of the bits are flipped, {due:.6f} is due, within {allowed:.1e}"
+        yield Finding(f"randomized response at ε = {epsilon}", abs(flipped - due) <= allowed, told)
 
 
 def _floor(scale: Fraction, bits: int) -> int:
@@ -104,33 +201,53 @@ def _refused() -> Iterator[Finding]:
 
 
 def _fresh() -> Iterator[Finding]:
-    """Noise of two calls, of threads and of forked processes is never the same, whatever seeds are set."""
-    size = 256
-    twice = []
-    for _ in range(2):
-        np.random.seed(1)  # noqa: NPY002  # must not matter
-        twice.append(discrete_laplace(100, size).tolist())
-    with ThreadPoolExecutor(4) as pool:
-        threads = [each.tolist() for each in pool.map(lambda _: discrete_laplace(100, size), range(4))]
-    runs = {"calls": twice, "threads": threads}
-    if hasattr(os, "fork"):
-        runs["forked processes"] = [discrete_laplace(100, size).tolist(), *(_forked(size) for _ in range(2))]
+    """Noise of calls, threads, forked processes and parts of an array is never the same, whatever seeds are set."""
+    runs: dict[str, list[Any]] = {}
+    for one_by_one, how in ((False, ""), (True, ", drawn one by one")):
+        twice = []
+        for _ in range(2):
+            np.random.seed(1)  # noqa: NPY002  # must not matter
+            random.seed(1)
+            twice.append(_drawn(one_by_one))
+        runs[f"calls{how}"] = twice
+        with ThreadPoolExecutor(4) as pool:
+            runs[f"threads{how}"] = list(pool.map(_drawn, [one_by_one] * 4))
+        if hasattr(os, "fork"):
+            discrete_laplace(100)
+            runs[f"forked processes{how}"] = [*(_forked(one_by_one) for _ in range(2)), _drawn(one_by_one)]
+    long, mechanism = 2 * BLOCK + _RUN, LaplaceMechanism(100, 1)
+    runs["parts of an array"] = discrete_laplace(100, long).reshape(-1, _RUN).tolist()
+    runs["parts of an array, by threads"] = discrete_laplace(100, long, threads=2).reshape(-1, _RUN).tolist()
+    runs["parts of an array of integers"] = mechanism.release(np.zeros(long, np.int64)).reshape(-1, _RUN).tolist()
+    runs["parts of an array of floats"] = mechanism.release(np.zeros(long)).reshape(-1, _RUN).tolist()
     for what, drawn in runs.items():
         different = len({tuple(each) for each in drawn})
-        told = f"{different} of {len(drawn)} arrays of {size} draws are different"
-        yield Finding(f"the noise of {what}", different == len(drawn), told, len(drawn) ** 2 * 2.0**-size)
+        told = f"{different:,} of {len(drawn):,} runs of {len(drawn[0])} draws are different"
+        yield Finding(f"the noise of {what}", different == len(drawn), told, len(drawn) ** 2 * 2.0**-_RUN)
 
 
-def _forked(size: int) -> list[int]:
+def _drawn(one_by_one: bool) -> list[int]:
+    """Return a run of noise; single draws are few, so that a store of randomness does not run out meanwhile."""
+    if one_by_one:
+        return [discrete_laplace(2**29) for _ in range(_RUN // 16)]
+    return [int(each) for each in discrete_laplace(100, _RUN)]
+
+
+def _forked(one_by_one: bool) -> list[int]:
     """Return noise that a forked process drew."""
     out, into = os.pipe()
     with warnings.catch_warnings():  # other threads may hold locks, but this needs none
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:
-        os.write(into, discrete_laplace(100, size).tobytes())
-        os._exit(0)
+        try:
+            os.write(into, np.array(_drawn(one_by_one), np.int64).tobytes())
+        finally:
+            os._exit(0)  # an error must not let the child go on with the audit
     os.close(into)
     os.waitpid(child, 0)
     with os.fdopen(out, "rb") as drawn:
-        return [int(each) for each in np.frombuffer(drawn.read(), np.int64)]
+        found = [int(each) for each in np.frombuffer(drawn.read(), np.int64)]
+    if not found:  # two of these would look like the same noise twice
+        raise RuntimeError("a forked process ended without drawing")
+    return found
