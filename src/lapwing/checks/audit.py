@@ -49,16 +49,16 @@ class Entry:
 
 
 CHECKS: dict[str, Entry] = {
-    "sampler": Entry(sampler, "does the noise have its exact law, and is it fresh in every call?", 1),
-    "laws": Entry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 15),
+    "sampler": Entry(sampler, "does the noise have its exact law, and is it fresh in every call?", 2),
+    "laws": Entry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 20),
     "sensitivities": Entry(
         sensitivities, "does one person move an answer as far as declared, and no farther?", 15, True
     ),
     "replay": Entry(replay, "with the noise frozen, is nothing different but the numbers?", 10, True),
-    "bound": Entry(bound, "is ε, as millions of draws show it, what was charged?", 15),
+    "bound": Entry(bound, "is ε, as millions of draws show it, what was charged?", 8),
     "coverage": Entry(coverage, "do the error bars hold the truth as often as they say?", 15),
     "timing": Entry(timing, "is the time of a draw unrelated to its noise, as far as a clock sees?", 3),
-    "ledgers": Entry(ledgers, "can the budget not be overspent, reset or edited unseen?", 6),
+    "ledgers": Entry(ledgers, "can the budget not be overspent, reset or edited unseen?", 10),
     "canary": Entry(canary, "does what must stay hidden stay hidden, in answers, errors and files?", 10),
 }
 """The checks, in the order in which they run."""
