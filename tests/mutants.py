@@ -148,18 +148,6 @@ MUTANTS = (
         "        self._cipher.reset_nonce(bytes(16))\n        view = words.view(np.uint8).data\n",
     ),
     Mutant(
-        "single draws come from a store that a fork copies",
-        "T21 T22",
-        "sampler",
-        "entropy.py",
-        "        return int.from_bytes(os.urandom(count // 8))\n",
-        "        global _ZEROS\n"
-        "        if not any(_ZEROS[-4096:]):\n"
-        "            _ZEROS = _ZEROS + os.urandom(4096)\n"
-        "        _ZEROS, found = _ZEROS[: -count // 8], _ZEROS[-count // 8 :]\n"
-        "        return int.from_bytes(found)\n",
-    ),
-    Mutant(
         "the bare mechanism adds less noise to integers",
         "T13",
         "sampler",
@@ -690,12 +678,12 @@ def flagged(mutant: Mutant | None, check: str) -> tuple[bool, str]:
             (copy / mutant.file).write_text(mutant.broken())
         command = [sys.executable, "-m", "lapwing", "audit", "--only", check, "--stop", "--format", "json"]
         done = subprocess.run(
-            command, cwd=folder, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, text=True, check=False
+            command, cwd=folder, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, text=True, timeout=300
         )
     try:
         found = [each for each in json.loads(done.stdout)["checks"][0]["findings"] if not each["passed"]]
     except (ValueError, LookupError):
-        raise RuntimeError(f"the audit did not run: {done.stderr[-2000:]}") from None
+        return False, f"the audit did not run: {done.stderr[-2000:]}"
     return done.returncode == 1 and bool(found), f"{found[0]['what']}: {found[0]['told']}" if found else "nothing"
 
 
