@@ -222,7 +222,11 @@ def _forms(room: Room) -> Iterator[Finding]:
     with lines.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([cells, *zip(*cells.values(), strict=True)])
     with duckdb.connect() as connection:
-        forms = {"Parquet": path, "CSV": str(lines), "a relation": connection.sql(f"SELECT * FROM '{path}'")}
+        forms = {
+            "Parquet": path,
+            "CSV": str(lines),
+            "a relation": connection.sql(f"SELECT * FROM {query.literal(path)}"),
+        }
         if find_spec("pandas"):
             forms["pandas"] = import_module("pandas").DataFrame({name: list(each) for name, each in cells.items()})
         if find_spec("pyarrow"):
