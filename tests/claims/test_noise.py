@@ -557,7 +557,9 @@ def test_N6_the_highest_exponential_has_the_law_of_permute_and_flip():
 def test_T22_the_sampler_knows_no_other_randomness():
     """No module but entropy imports a random number generator."""
     for path in Path(noise.__file__).parent.rglob("*.py"):
-        if path.name in ("demo.py", "cli_table.py"):  # invented people, and a clock for the progress bar
+        if path.name in ("demo.py", "cli_output.py"):  # invented people, and a clock for the progress bar
+            continue
+        if path.parent.name == "checks":  # tries of its own; no release can reach it (import-linter)
             continue
         tree = ast.parse(path.read_text())
         names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

@@ -415,7 +415,7 @@ def test_the_command_shows_its_progress_on_a_terminal(tmp_path, monkeypatch, sma
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     shown = []
-    monkeypatch.setattr("rich.progress.Progress.start", lambda bar: shown.append(bar.columns[0].text_format))
+    monkeypatch.setattr("rich.progress.Progress.start", lambda bar: shown.append(bar.tasks[0].description))
     made = source_of(tmp_path).release(lw.count(), by=["k", "m"], epsilon=1)
     cli_table._write(made, "parquet", str(tmp_path / "out.parquet"))
     assert set(shown) == {"writing"}

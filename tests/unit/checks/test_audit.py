@@ -124,9 +124,8 @@ def test_a_report_for_a_folder_that_is_not_there_is_refused_before_the_checks_ru
     assert done.exit_code == 2
 
 
-@pytest.mark.parametrize("name", ["sampler", "replay"])
-def test_the_build_passes_the_quick_checks(name):
-    found = lw.audit(name)
+def test_the_build_passes_a_quick_check():
+    found = lw.audit("sampler")
     assert found.passed, str(found)
     assert found.false_alarm < 1e-8
 
