@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test audit mutants cluster check format docs bench coverage clean
+.PHONY: help install demo test lines audit mutants cluster check format docs bench coverage clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,6 +21,9 @@ demo: $(READY)  ## show what Lapwing does, on built-in data
 	@$(BIN)/lapwing demo
 
 test: $(READY)  ## run the tests
+	$(BIN)/python -m pytest -n auto --maxprocesses 4
+
+lines: $(READY)  ## run the tests and list the lines that none of them reaches; takes half as long again
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term
 
 audit: $(READY)  ## check on this machine that Lapwing keeps what it promises
