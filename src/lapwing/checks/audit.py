@@ -190,7 +190,7 @@ def audit(
 
     Args:
         only: the names of the checks to run, all if none is given.
-        deep: take about ten times as long for the checks that draw.
+        deep: draw about ten times as much, over more tables; takes several times as long.
         stop: end at the first finding that fails.
         engine: engines to check besides DuckDB: "spark", or a URL such as postgresql://user@host/database, in which a
             schema is made and dropped again.
