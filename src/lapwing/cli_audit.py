@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--only", multiple=True, metavar="CHECK", help="Run this check only; may be given several times.")
-@click.option("--deep", is_flag=True, help="Draw about ten times as much, over more tables; takes several times as long.")
+@click.option("--deep", is_flag=True, help="Draw ten times as much, over more tables; takes several times as long.")
 @click.option("--stop", is_flag=True, help="End at the first finding that fails.")
 @click.option(
     "--engine", "engine", multiple=True, metavar="URL",
