@@ -12,6 +12,7 @@ from itertools import combinations_with_replacement, product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lapwing as lw
@@ -386,7 +387,6 @@ def test_distances_are_exact(one, other, apart):
 
 
 def test_an_index_is_part_of_the_answer():
-    pd = pytest.importorskip("pandas")
     found = audit_function(lambda t: pd.Series(t, dtype=object).value_counts(), ["a", "b"], 1, rows=1)
     assert found.witness.kind == "form"
 
