@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
@@ -19,6 +20,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from .. import __version__
 from ..errors import InvalidParameter
 from .bound import bound
 from .canary import canary
@@ -27,8 +29,9 @@ from .engines import engines
 from .finding import Check, Finding
 from .laws import laws
 from .ledgers import ledgers
+from .page import page
 from .replay import replay
-from .room import Room
+from .room import Engine, Room
 from .sampler import sampler
 from .sensitivities import sensitivities
 from .timing import timing
@@ -115,8 +118,6 @@ class Audit:
     @property
     def versions(self) -> dict[str, str]:
         """What was audited, and on what."""
-        from .. import __version__
-
         own = {"lapwing": __version__, "build": _build(), "python": platform.python_version(), "numpy": np.__version__}
         return {**own, "duckdb": duckdb.__version__, "machine": f"{platform.system()} {platform.machine()}"}
 
@@ -161,8 +162,6 @@ class Audit:
 
     def to_html(self) -> str:
         """Return one page with every finding."""
-        from .page import page
-
         return page(self)
 
     def __str__(self) -> str:
@@ -207,14 +206,9 @@ def audit(
         raise InvalidParameter("one", "engine", f"of no use to these checks: {using} look at engines")
     with engines(named) as at_hand:
         for name in chosen:
-            about = CHECKS[name].seconds
-
-            def tell(seconds: float, done: int = done, about: int = about, name: str = name) -> None:
-                if progress is not None:
-                    progress((done + min(seconds, about)) / total, name)
-
-            verdicts.append(_run(name, Room(Path(), deep, at_hand), stop, tell))
-            done += about
+            tell = partial(_tell, progress, name, done, total)
+            verdicts.append(_run(name, deep, at_hand, stop, tell))
+            done += CHECKS[name].seconds
             if stop and not verdicts[-1].passed:
                 break
         date = datetime.now(UTC).isoformat(timespec="seconds")
@@ -229,13 +223,19 @@ def _build() -> str:
     return digest.hexdigest()[:16]
 
 
-def _run(name: str, room: Room, stop: bool, tell: Callable[[float], None]) -> Verdict:
+def _tell(progress: Progress | None, name: str, done: int, total: int, seconds: float) -> None:
+    """Tell the share of all checks that is done, so many seconds into one of them."""
+    if progress is not None:
+        progress((done + min(seconds, CHECKS[name].seconds)) / total, name)
+
+
+def _run(name: str, deep: bool, engines: tuple[Engine, ...], stop: bool, tell: Callable[[float], None]) -> Verdict:
     """Run one check in a folder that is removed afterwards; a check that fails to run has failed."""
     start, found = monotonic(), []
     tell(0)
     with tempfile.TemporaryDirectory(prefix="lapwing-audit-", ignore_cleanup_errors=True) as folder:
         try:
-            for finding in CHECKS[name].check(Room(Path(folder), room.deep, room.engines)):
+            for finding in CHECKS[name].check(Room(Path(folder), deep, engines)):
                 found.append(finding)
                 tell(monotonic() - start)
                 if stop and not finding.passed:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -153,7 +152,7 @@ def _cells(
     **columns: Column,
 ) -> list[NDArray[np.int64]]:
     """Release a statistic by the group ``g`` of rows that SQL makes, at ε = 1; return the noisy cells of the groups."""
-    table = _written(room, f"SELECT g // {_SIDE} AS a, g % {_SIDE} AS b, * EXCLUDE g FROM ({rows})")
+    table = room.select(f"SELECT g // {_SIDE} AS a, g % {_SIDE} AS b, * EXCLUDE g FROM ({rows})")
     declared = {"a": keys(range(-(-groups // _SIDE))), "b": keys(range(_SIDE)), **columns}
     per_person = None if person is None else 2
     source = room.source(table, columns=declared, neighbors=neighbors, person=person, rows_per_person=per_person)
@@ -163,18 +162,11 @@ def _cells(
 
 def _shown(room: Room, rows: str, delta: Fraction, many: int) -> NDArray[np.bool_]:
     """Return which of so many keys ``g`` are discovered, at ε = 1."""
-    source = room.source(_written(room, rows), columns={"g": "integer"}, delta=_MOST_DELTA)
+    source = room.source(room.select(rows), columns={"g": "integer"}, delta=_MOST_DELTA)
     found = source.discover("g", epsilon=1, delta=delta).keys
     shown = np.zeros(many, dtype=bool)
     shown[np.array(found, dtype=np.int64)] = True
     return shown
-
-
-def _written(room: Room, rows: str) -> str:
-    path = room.path("parquet")
-    with duckdb.connect() as connection:
-        connection.execute(f"COPY ({rows}) TO {query.literal(str(path))} (FORMAT parquet)")
-    return str(path)
 
 
 def _counted(happened: NDArray[np.bool_], every: int) -> Counted:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +24,7 @@ import lapwing as lw
 
 from ..answer import Release
 from ..estimate import Estimate
-from ..query import Statistic, literal
+from ..query import Statistic
 from .chance import centred, held, independent, unbiased
 from .finding import Finding
 from .room import Room
@@ -66,7 +65,7 @@ def coverage(room: Room, trials: int = 20_000) -> Iterator[Finding]:
 def _exact_bars(room: Room) -> Iterator[Finding]:
     """The bar of a count reaches as far as it must, and one less would be too little: from the law, without chance."""
     groups = 50
-    source = room.source(_written(room, "SELECT 1 AS g"), columns={"g": lw.keys(range(groups))})
+    source = room.source(room.select("SELECT 1 AS g"), columns={"g": lw.keys(range(groups))})
     for epsilon in (1, "0.1", 3):
         made, scale = source.release(lw.count(), by="g", epsilon=epsilon), 1 / Fraction(epsilon)
         for confidence in CONFIDENCES:
@@ -90,7 +89,7 @@ def _beyond(m: int, scale: float) -> float:
 def _empty_groups(room: Room, trials: int) -> Iterator[Finding]:
     """Counts of groups without rows are noise: 0 on average, not cut at 0, and independent of each other."""
     columns = {"g": lw.keys(range(trials)), "x": lw.number(0, 10, integer=True), "y": lw.number(0, 10, integer=True)}
-    source = room.source(_written(room, "SELECT -1 AS g, 1 AS x, 1 AS y"), columns=columns)
+    source = room.source(room.select("SELECT -1 AS g, 1 AS x, 1 AS y"), columns=columns)
     for epsilon in ("1", "0.1"):
         counts = source.release(lw.count(), by="g", epsilon=epsilon).estimates["count"].value
         yield unbiased(f"counts of empty groups, ε = {epsilon}", counts, 1 / float(epsilon))
@@ -191,19 +190,10 @@ def _truths(people: bool) -> dict[str, float]:
     }
 
 
-def _written(room: Room, select: str) -> str:
-    """Write what a SELECT returns to a new Parquet file; return its path."""
-    path = room.path("parquet")
-    with duckdb.connect() as connection:
-        connection.execute(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet)")
-    return str(path)
-
-
 def _grouped(room: Room, groups: int) -> str:
     """Write a table in which every group has the same rows, of people of its own; return its path."""
     rows = ", ".join(f"({x}, {person})" for x, person in zip(_VALUES, _PEOPLE, strict=True))
-    return _written(
-        room,
+    return room.select(
         f"SELECT g, x, x / 16 AS y, 8 * g + p AS person FROM range({groups}) AS t(g), (VALUES {rows}) AS v(x, p)",
     )
 
@@ -214,7 +204,7 @@ def _columns(groups: int) -> dict[str, Any]:
 
 def _quantiles(room: Room, groups: int) -> Iterator[Finding]:
     """Quantiles of 64 different values in each group."""
-    table = _written(room, f"SELECT g, x FROM range({groups}) AS t(g), range(64) AS v(x)")
+    table = room.select(f"SELECT g, x FROM range({groups}) AS t(g), range(64) AS v(x)")
     source = room.source(table, columns={"g": lw.keys(range(groups)), "x": lw.number(0, 100, integer=True)})
     asked = {
         "minimum": lw.min("x"),
@@ -256,7 +246,7 @@ def _whole_tables(room: Room, releases: int) -> Iterator[Finding]:
     names = [f"c{i}" for i in range(_TABLE_COLUMNS)]
     values = ", ".join(f"x AS {name}" for name in names)
     rows = ", ".join(f"({x})" for x in _VALUES)
-    table = _written(room, f"SELECT {values} FROM (VALUES {rows}) AS v(x)")
+    table = room.select(f"SELECT {values} FROM (VALUES {rows}) AS v(x)")
     number, truths = lw.number(0, 10, integer=True), _truths(False)
     described: dict[str, Any] = {"columns": dict.fromkeys(names, number), "neighbors": "change_one"}
     kinds = {name: list(_WHOLE)[i % len(_WHOLE)] for i, name in enumerate(names)}
@@ -286,7 +276,7 @@ def _at_once(room: Room, releases: int) -> Iterator[Finding]:
 def _keys(room: Room, trials: int) -> Iterator[Finding]:
     """Counts of keys that were found, each of which has so many rows that it is found for certain."""
     number, rows = trials // 4, 100
-    table = _written(room, f"SELECT k FROM range({number}) AS t(k), range({rows})")
+    table = room.select(f"SELECT k FROM range({number}) AS t(k), range({rows})")
     source = room.source(table, columns={"k": "integer"}, delta="0.001")
     found = source.discover("k", epsilon=1, delta="1e-6")
     for confidence in CONFIDENCES:

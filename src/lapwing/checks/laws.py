@@ -60,8 +60,8 @@ def _noise_of_releases(room: Room) -> Iterator[Finding]:
             what = f"{', '.join(each.text for each in statistics)}, {_described(described)}"
             drawn = [cell for part in made.cells for cell in part]
             fresh = sum(entropy.filled) >= len(drawn) * _GROUPS
-            told = f"{sum(entropy.filled):,} words were drawn for {len(drawn) * _GROUPS:,} cells, at least one for each"
-            yield Finding(f"randomness of {what}", fresh, told if fresh else told.replace("at least", "not"))
+            told = f"{sum(entropy.filled):,} words were drawn for {len(drawn) * _GROUPS:,} cells; each needs its own"
+            yield Finding(f"randomness of {what}", fresh, told)
             for part, cells in zip(made.plan.parts, made.cells, strict=True):
                 scale = made.plan.scale(part)
                 worst = max(cells, key=lambda cell: distance(cell, scale))

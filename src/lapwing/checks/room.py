@@ -45,12 +45,17 @@ class Room:
 
     def parquet(self, table: Table, types: Types) -> str:
         """Write a table to a new Parquet file; return its path."""
-        path = self.path("parquet")
         given = {name: np.array([_text(cell) for cell in cells], dtype=object) for name, cells in table.items()}
         columns = ", ".join(f'CAST("{name}" AS {types[name]}) AS "{name}"' for name in table)
+        return self.select(f"SELECT {columns} FROM given", given)
+
+    def select(self, sql: str, given: Mapping[str, Any] | None = None) -> str:
+        """Write what a SELECT returns, from the columns of ``given`` or from nothing, to a new Parquet file."""
+        path = self.path("parquet")
         with duckdb.connect() as connection:
-            connection.register("given", given)
-            connection.execute(f"COPY (SELECT {columns} FROM given) TO {literal(str(path))} (FORMAT parquet)")
+            if given is not None:
+                connection.register("given", given)
+            connection.execute(f"COPY ({sql}) TO {literal(str(path))} (FORMAT parquet)")
         return str(path)
 
     def table(self, table: Table, types: Types) -> Any:

@@ -1,6 +1,8 @@
 """The audit as a whole: verdicts, formats, exit status.  The full audit is `make audit`."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -131,9 +133,9 @@ def test_the_build_passes_a_quick_check():
 
 
 def test_every_check_has_its_place_in_the_docs():
-    from pathlib import Path
-
-    told = (Path(__file__).parents[3] / "docs" / "explanation" / "audit.md").read_text()
-    for name in CHECKS:
+    root = Path(__file__).parents[3]
+    told, readme = ((root / page).read_text() for page in ("docs/explanation/audit.md", "README.md"))
+    for name, entry in CHECKS.items():
+        assert re.search(rf"^ {name} +passed +\d+ +[\d.]+   {re.escape(entry.asks)}$", readme, re.MULTILINE)
         assert f"| `{name}` |" in told
         assert f"**{name}.**" in told

@@ -1,12 +1,18 @@
 """The faults that the audit must flag: the whole score is `make mutants`."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from lapwing.checks.audit import CHECKS
 
 from ...mutants import MUTANTS, flagged
+
+
+def test_the_readme_says_how_many_there_are():
+    told = (Path(__file__).parents[3] / "README.md").read_text()
+    assert f"tried on {len(MUTANTS)} builds" in told
 
 
 def test_there_are_enough_faults_and_each_stands_for_a_trap():
