@@ -86,8 +86,12 @@ def delta(asked: object) -> Fraction:
 
 
 def sensitivity(asked: object) -> Fraction:
-    """Return a sensitivity Δ with 2^-900 ≤ Δ ≤ 2^900."""
-    value = _number(asked, InvalidSensitivity(asked))
+    """Return a sensitivity Δ with 2^-900 ≤ Δ ≤ 2^900.
+
+    One of 16 or 32 bits is taken as it is: its shortest text may lie below it by so much that ε would be exceeded.
+    """
+    narrow = isinstance(asked, np.floating) and asked.dtype.itemsize < 8
+    value = _number(float(asked) if narrow else asked, InvalidSensitivity(asked))  # type: ignore[arg-type]
     if not _between_powers(value, -900, 900):
         raise InvalidSensitivity(asked)
     return value

@@ -262,7 +262,7 @@ class Schema:
     """Everything public about a table; all queries are checked against it.
 
     ``every_row_counts`` is False where a row may be left out because of what is in it, as a line of a CSV file that
-    does not fit its header: the number of rows is then private under change_one too.
+    does not fit its header or a row that a filter took out: the number of rows is then private under change_one too.
     """
 
     name: str

@@ -23,7 +23,7 @@ from .bounds import Bounds, clipped, find_bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discover, plan_keys
 from .engine.connect import connect, is_url
 from .engine.dialect import Dialect
-from .engine.table import Progress
+from .engine.table import Progress, Table
 from .entropy import SYSTEM, Entropy
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError, NoLedger, RequestError, suggestion
 from .exact import Number
@@ -36,8 +36,8 @@ from .release import make_release
 from .schema import Column, Schema, keys, make_schema, number, plain
 from .sensitivity import Neighbors
 
-_FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "epsilon", "delta", "ledger", "version",
-           "columns")  # fmt: skip
+_FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
+           "version", "columns")  # fmt: skip
 _COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
 
 
@@ -52,6 +52,8 @@ class Source:
         person: the column that tells people apart; without it, every row is one person.
         rows_per_person: how many rows of one person count in full; who has more counts as much as that.
         neighbors: "add_remove" (default) or "change_one".
+        public_rows: whether the number of rows is public, under change_one and where every row is one person; it is
+            for Parquet files, and for other tables only if you say so.  Never say it of rows that a filter left.
         epsilon: the total ε that may ever be spent; needed when the ledger is new.
         delta: the total δ, which only ``discover`` spends; 0 if not given.
         ledger: an SQLite file or a postgresql:// URL; ``<name>.ledger`` in the working directory by default.
@@ -67,6 +69,7 @@ class Source:
         person: str | None = None,
         rows_per_person: int | None = None,
         neighbors: Neighbors = "add_remove",
+        public_rows: bool | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,
         ledger: str | PathLike[str] | None = None,
@@ -74,7 +77,7 @@ class Source:
     ) -> None:
         described = (name, columns, person, rows_per_person, neighbors, version)
         self._table = connect(table, name)
-        self.schema: Schema = make_schema(*described, every_row_counts=not self._table.is_csv)
+        self.schema: Schema = make_schema(*described, every_row_counts=_public_rows(self._table, public_rows))
         self.epsilon = None if epsilon is None else exact.epsilon(epsilon)
         self.delta = None if delta is None else exact.delta(delta)
         if ledger is not None and not isinstance(ledger, str | PathLike):
@@ -349,6 +352,21 @@ class Source:
         else:
             query = sql.make_query(statistics, by, where, self.schema)  # type: ignore[arg-type]
         return query if not weights else sql.weighted(query, weights, self.schema)
+
+
+def _public_rows(table: Table, said: object) -> bool:
+    """Return whether the number of rows is public under change_one: as it is said, and by default if it is stored."""
+    if said is None:
+        return table.stored
+    if not isinstance(said, bool):
+        raise InvalidParameter(said, "public_rows", "true or false")
+    if said and table.is_csv:
+        raise InvalidSource(
+            table.name,
+            "says public_rows, but a line of a CSV file may be left out because of what is in it",
+            "Use Parquet, or leave public_rows out.",
+        )
+    return said
 
 
 def _refuse_unknown(told: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:

@@ -27,7 +27,6 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
     """Return a name for the source, and the text of its file, which will be in this folder."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", title(table)).strip("_") or "source"
     opened = connect(table, name)
-    columns = opened.columns()
     place = table
     if is_url(table):
         place = public(opened, table)
@@ -35,7 +34,7 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
         place = os.path.relpath(table, folder)
     named = {"name": toml(name), "table": toml(place), "ledger": toml(f"{name}.ledger")}
     parts = [_HEAD.format(**named, note=f"\n# {NO_SECRET}" if is_url(table) and place != table else "")]
-    for column, kind in columns.items():
+    for column, kind in opened.fields():
         parts.append(_column(column, kind, [each for each in KINDS if opened.reads(kind, each)]))
     return name, "\n".join(parts)
 

@@ -499,16 +499,18 @@ def test_an_end_from_outside_ends_the_query_and_removes_what_was_spilled(tmp_pat
     code = """
 import os, signal, sys, tempfile, threading
 import duckdb
-from lapwing import cli, errors
+import lapwing as lw
+from lapwing import cli
 from lapwing.engine import duckdb as engine
+from lapwing.schema import make_schema
 tempfile.tempdir = sys.argv[1]
 cli._prepare()
 table = engine.DuckDBTable(duckdb.connect().sql("SELECT 1 AS x"), "t")
 threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
-with table._connected(["x"]) as connection:
+schema = make_schema("t", {"x": lw.number(0, 1)}, None, None, "add_remove", None)
+with table.opened(schema, ["x"], {}, None) as session:
     print(len(os.listdir(sys.argv[1])), flush=True)
-    long = "SELECT COUNT(*) FROM range(100000000000) WHERE range % 7 = 3"
-    engine._Session(connection, None).integers(long)
+    session.integers("SELECT COUNT(*) FROM range(100000000000) WHERE range % 7 = 3")
 """
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (128 + 15, "1\n", "")

@@ -36,6 +36,11 @@ def test_what_is_no_number_is_refused(written):
         exact.rational(written)
 
 
+@pytest.mark.parametrize("narrow", [np.float16(0.0654), np.float32(0.1)])
+def test_a_sensitivity_is_never_read_below_its_value(narrow):
+    assert exact.sensitivity(narrow) == F(repr(float(narrow))) > exact.rational(narrow)
+
+
 @pytest.mark.parametrize("asked", ["0.000000001", 1000, 0.1, F(1, 8)])
 def test_epsilon_may_have_nine_places(asked):
     assert exact.epsilon(asked) == exact.rational(asked)

@@ -99,6 +99,7 @@ DUCKDB = Dialect(
     big="BIGINT",
     finite="isfinite({x})",
     weights="join",
+    prepared=True,
 )
 POSTGRES = Dialect(
     "postgres",

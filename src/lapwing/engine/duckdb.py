@@ -1,23 +1,19 @@
 """DuckDB, the embedded engine: opens a table and runs one lowered query on it.
 
-Types are declared, never sniffed: CSV cells are read as text.
+Types are declared, never sniffed: cells of CSV files are text.  Columns are found by ``names`` and read by ``reading``;
+``frames`` and ``records`` stand before DuckDB where it would decide by the data.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 import os
 import re
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from glob import escape, glob, has_magic
-from importlib import import_module
-from numbers import Number
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -28,9 +24,11 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidParameter, InvalidSource
 from ..query import literal, quoted
-from ..schema import Column, Key, Schema, written
+from ..schema import Column, Key, Kind, Schema, written
+from . import frames, reading, records
 from .dialect import DUCKDB
-from .table import Problem, Progress, T, Table, interruptible, names_of, whole_columns
+from .lowering import cell_name
+from .table import Field, Problem, Progress, T, Table, interruptible, whole_columns
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",
@@ -43,14 +41,20 @@ SET enable_progress_bar = true; SET enable_progress_bar_print = false
 """
 """Statistics of a Parquet file leave NaN out: an optimizer that believes them would read NaN as a number."""
 
-_PERSONS = re.compile(
-    r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|VARCHAR|UUID|FLOAT|DOUBLE|ENUM.*|DECIMAL.*", re.DOTALL
+_COPIED = re.compile(
+    r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|VARCHAR|FLOAT|DOUBLE|BOOLEAN|BLOB|DATE|DECIMAL.*|TIMESTAMP(_NS)?"
+    r"|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS"
 )
-_COPIED = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|VARCHAR|FLOAT|DOUBLE|BOOLEAN|DATE|TIMESTAMP|DECIMAL.*")
-"""Types that people may have, and those that a copy in Parquet keeps as they are."""
+_RESTORED = ("HUGEINT", "UHUGEINT")
+_MOMENTS = ("TIMESTAMP_S", "TIMESTAMP_MS")
+"""Types that a copy in Parquet keeps; those that it has as text, to be made numbers again; and moments of a wider
+range than the copy has."""
 
 _SIZE = re.compile(r"[1-9]\d{0,5}(\.\d+)? ?[KMGT]i?B")
 _CHUNK = 2**16
+_UNKNOWN = ""
+"""The type of a column of a data frame, before DuckDB has seen it."""
+
 _SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 
 
@@ -63,6 +67,7 @@ class DuckDBTable(Table):
         super().__init__(name)
         self._given = given
         self._lock = threading.Lock()  # a relation has one connection
+        self._checked: dict[str, records.Checked] = {}
         self.path: str | None = None
         if isinstance(given, str | PathLike):
             self.path = fspath(given)
@@ -70,7 +75,7 @@ class DuckDBTable(Table):
                 raise InvalidSource(
                     name, "has a table that is neither CSV nor Parquet", "Name a file .csv, .tsv, .csv.gz or .parquet."
                 )
-        elif _frame_of(given) is None and not isinstance(given, duckdb.DuckDBPyRelation):
+        elif frames.library_of(given) is None and not isinstance(given, duckdb.DuckDBPyRelation):
             raise InvalidParameter(
                 given,
                 "table",
@@ -85,71 +90,115 @@ class DuckDBTable(Table):
     def is_csv(self) -> bool:  # type: ignore[override]
         return self.path is not None and _uncompressed(self.path).endswith((".csv", ".tsv"))
 
+    @property
+    def stored(self) -> bool:  # type: ignore[override]
+        return self.path is not None and not self.is_csv
+
     def holds(self, file: Path) -> bool:
         if self.path is None:
             return False
         same = file.resolve() == Path(self.path).resolve()
         return same or (has_magic(self.path) and fnmatch(str(file.resolve()), str(Path(self.path).resolve())))
 
-    def columns(self, person: str | None = None) -> dict[str, str]:
-        def describe() -> dict[str, str]:
-            if isinstance(self._given, duckdb.DuckDBPyRelation):
-                with self._lock:
-                    return dict(zip(self._given.columns, map(str, self._given.types), strict=True))
-            with self._connected(None) as connection:
-                rows = connection.execute("DESCRIBE given").fetchall()
-                if person is not None and self.path is not None:
-                    self._check_files(connection, person)
-            if _frame_of(self._given) == "pandas":
-                labels = [label for label in self._given.columns if isinstance(label, str)]
-                rows = [row for row in rows if row[0] in labels]
-            return {str(name): str(kind) for name, kind, *_ in rows}
+    def fields(self) -> list[Field]:
+        return self.guarded("could not be opened", "Nothing was charged.", self._described)
 
-        found = self.guarded("could not be opened", "Nothing was charged.", describe)
-        if person in found and not _PERSONS.fullmatch(found[person]):
-            advice = "Make it a text or a whole number, so that no two people look the same."
-            raise InvalidSource(self.name, f"has a person column of type {found[person].split('(')[0]}", advice)
-        return found
+    def _described(self) -> list[Field]:
+        if isinstance(self._given, duckdb.DuckDBPyRelation):
+            with self._lock:
+                return list(map(Field, self._given.columns, map(str, self._given.types)))
+        if self.path is None:
+            return [Field(label, _UNKNOWN) for label in frames.labels(self._given)]
+        files = _files(self.path)
+        if not _is_parquet(self.path):
+            return [Field(name, "VARCHAR") for name in _same_header(files, self.path)]
+        with _connected() as connection:
+            return _parquet_fields(connection, files)
 
-    def _check_files(self, connection: duckdb.DuckDBPyConnection, person: str) -> None:
-        """Refuse files in which the person column has different types: one would be converted, and lose digits."""
-        if self.path is None or not _is_parquet(self.path):
-            return
-        kinds = "type, converted_type, logical_type::VARCHAR, scale, precision"
-        asked = f"SELECT DISTINCT {kinds} FROM parquet_schema({_list(_files(self.path))}) WHERE lower(name) = lower(?)"
-        found = connection.execute(asked, [person]).fetchall()
-        if len(found) > 1:
-            raise Problem("has files in which the person column has different types")
-        if any(precision is not None and precision > 38 for *_, precision in found):
-            raise Problem("has a person column with more digits than the engine keeps")
+    @property
+    def _is_frame(self) -> bool:
+        return self.path is None and not isinstance(self._given, duckdb.DuckDBPyRelation)
+
+    def check(self, schema: Schema, columns: Sequence[str]) -> None:
+        super().check(schema, columns)
+        self.guarded("could not be opened", "Nothing was charged.", lambda: self._try(schema, columns))
+
+    def _try(self, schema: Schema, columns: Sequence[str]) -> None:
+        """Refuse a CSV file that is not well formed, and a frame of whose columns DuckDB does not know the types."""
+        if self.is_csv:
+            self._checked_files()
+        elif self._is_frame:
+            with _connected() as connection:
+                self._register(connection, frames.empty(self._given), schema, columns)
+
+    def _checked_files(self) -> list[records.Checked]:
+        """Return the CSV files, each of which is read once for it, unless it has changed since."""
+        path = self.path or ""
+        found = {file: records.check(file, _separator(path), self._checked.get(file)) for file in _files(path)}
+        self._checked = found
+        return list(found.values())
+
+    def reads(self, type_name: str, kind: Kind) -> bool:
+        """Return whether cells of this type have values of the kind; in a frame one cell may decide the type."""
+        return self._is_frame or reading.cell(type_name, kind) is not None
+
+    def tells_apart(self, type_name: str) -> bool:
+        return type_name == _UNKNOWN or reading.person(type_name) is not None
 
     @contextmanager
     def opened(
         self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
     ) -> Iterator[_Session]:
-        texts = [name for name in columns if schema.columns[name].kind == "text"]
-        with self._connected(names_of(schema, columns), schema.person, texts) as connection:
+        with _connected() as connection:
+            if self._is_frame:
+                self._register(connection, self._given, schema, columns)
+            else:
+                self._view(connection, schema, columns)
             for table, column in keys.items():
                 _add_keys(connection, table, schema.columns[column])
             yield _Session(connection, progress)
 
-    @contextmanager
-    def _connected(
-        self, names: list[str] | None, person: str | None = None, texts: Sequence[str] = ()
-    ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Yield a connection with the views ``given``, the table, and ``source``, with people and texts put right."""
-        with tempfile.TemporaryDirectory(prefix="lapwing-") as spill, _connect(spill) as connection:
-            if self.path is not None:
-                connection.execute(f"CREATE VIEW given AS SELECT * FROM {_scan(self.path)}")
-            elif isinstance(self._given, duckdb.DuckDBPyRelation):
-                copy = str(Path(spill) / "relation.parquet")
-                with self._lock:
-                    _copy(self._given, names or [], person, copy)
-                connection.execute(f"CREATE VIEW given AS SELECT * FROM read_parquet({literal(copy)})")
-            else:
-                connection.register("given", _scannable(self._given, names, person))
-            connection.execute(f"CREATE VIEW source AS SELECT * {_put_right(connection, person, texts)} FROM given")
-            yield connection
+    def _register(
+        self, connection: duckdb.DuckDBPyConnection, frame: Any, schema: Schema, columns: Sequence[str]
+    ) -> None:
+        """Make the view ``source`` of a data frame."""
+        fields = [Field(label, _UNKNOWN) for label in frames.labels(frame)]
+        wanted = [frames.Wanted(self.place(name, fields), schema.columns[name].kind) for name in columns]
+        if schema.person is not None:
+            wanted.append(frames.Wanted(self.place(schema.person, fields), None))
+        made, objects = frames.scannable(frame, wanted)
+        connection.register("given", made)
+        types = [str(kind) for _, kind, *_ in connection.execute("DESCRIBE given").fetchall()]
+        person = None
+        if schema.person is not None:
+            self.check_person(types[-1])
+            person = "CAST({x} AS VARCHAR)" if objects[-1] else reading.person(types[-1])
+        _make_source(connection, schema, columns, types, person)
+
+    def _view(self, connection: duckdb.DuckDBPyConnection, schema: Schema, columns: Sequence[str]) -> None:
+        """Make the view ``source`` of files, or of a relation."""
+        fields = self._described()
+        names = [*columns, *([] if schema.person is None else [schema.person])]
+        places = [self.place(name, fields) for name in names]
+        types = [fields[at].type for at in places]
+        if self.path is None:
+            copy = str(Path(_spill(connection)) / "relation.parquet")
+            with self._lock:
+                _copy(self._given, places, types, copy)
+            restored = [f"CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(types) if kind in _RESTORED]
+            replaced = f" REPLACE ({', '.join(restored)})" if restored else ""
+            given = f"(SELECT *{replaced} FROM read_parquet({literal(copy)}))"
+        elif self.is_csv:
+            divided = [records.prepare(each, places, _spill(connection)) for each in self._checked_files()]
+            chosen = ", ".join(f"c{at} AS c{i}" for i, at in enumerate(places)) or "1 AS one"
+            given = f"(SELECT {chosen} FROM ({records.read_sql(divided)}))"
+        else:
+            given = _parquet(_files(self.path), [fields[at].name for at in places])
+        connection.execute(f"CREATE VIEW given AS SELECT * FROM {given}")
+        if schema.person is not None:
+            self.check_person(types[-1])
+        person = None if schema.person is None else reading.person(types[-1])
+        _make_source(connection, schema, columns, types, person)
 
     def advice(self, error: BaseException) -> str:
         if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
@@ -193,16 +242,43 @@ def _columns(made: Any) -> list[NDArray[Any]]:
     return whole_columns(iter(lambda: made.fetchmany(_CHUNK), []))
 
 
-def _connect(spill: str) -> duckdb.DuckDBPyConnection:
-    config: dict[str, Any] = {**_CONFIG, "temp_directory": spill}
-    limit = os.environ.get("LAPWING_MEMORY")
-    if limit is not None:
-        if not _SIZE.fullmatch(limit):
-            raise Problem(f'cannot be read with LAPWING_MEMORY = "{limit}"', "Write a size such as 1GB.")
-        config["memory_limit"] = limit
-    connection = duckdb.connect(":memory:", config=config)
-    connection.execute(_SETTINGS)
-    return connection
+@contextmanager
+def _connected() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection whose folder for temporary files is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="lapwing-") as spill:
+        config: dict[str, Any] = {**_CONFIG, "temp_directory": spill}
+        limit = os.environ.get("LAPWING_MEMORY")
+        if limit is not None:
+            if not _SIZE.fullmatch(limit):
+                raise Problem(f'cannot be read with LAPWING_MEMORY = "{limit}"', "Write a size such as 1GB.")
+            config["memory_limit"] = limit
+        with duckdb.connect(":memory:", config=config) as connection:
+            connection.execute(_SETTINGS)
+            yield connection
+
+
+def _spill(connection: duckdb.DuckDBPyConnection) -> str:
+    """Return the folder for temporary files of a connection."""
+    (folder,) = connection.execute("SELECT current_setting('temp_directory')").fetchall()[0]
+    return str(folder)
+
+
+def _make_source(
+    connection: duckdb.DuckDBPyConnection,
+    schema: Schema,
+    columns: Sequence[str],
+    types: Sequence[str],
+    person: str | None,
+) -> None:
+    """Make the view ``source``, with typed cells and the person, from ``given``, with the same as c0, c1, …."""
+    cells = []
+    for i, name in enumerate(columns):
+        kind = schema.columns[name].kind
+        how = reading.cell(types[i], kind) or f"CAST(NULL AS {DUCKDB.types[kind]})"
+        cells.append(f"{how.format(x=f'c{i}')} AS {cell_name(name, DUCKDB)}")
+    if person is not None:
+        cells.append(f"{person.format(x=f'c{len(columns)}')} AS person")
+    connection.execute(f"CREATE VIEW source AS SELECT {', '.join(cells) or '1 AS one'} FROM given")
 
 
 def _list(files: list[str]) -> str:
@@ -226,141 +302,72 @@ def _files(path: str) -> list[str]:
     return files
 
 
-def _scan(path: str) -> str:
-    """Return the SQL that reads the files.
+def _parquet(files: list[str], names: Sequence[str]) -> str:
+    """Return the SQL that reads the columns of these names from Parquet files, as c0, c1, …."""
+    chosen = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names)) or "1 AS one"
+    return f"(SELECT {chosen} FROM read_parquet({_list(files)}, union_by_name=true, hive_partitioning=false))"
 
-    A CSV file is read by one thread, from its beginning: whoever begins in the middle must guess whether it is inside
-    quotes, and one cell with line breaks in it could make thousands of rows come or go.
-    """
-    files = _files(path)
-    if _is_parquet(path):
-        return f"read_parquet({_list(files)}, union_by_name=true, hive_partitioning=false)"
-    separator = "\t" if _uncompressed(path).endswith(".tsv") else ","
-    heads = [_header(file, separator) for file in files]
+
+def _parquet_fields(connection: duckdb.DuckDBPyConnection, files: list[str]) -> list[Field]:
+    """Return the columns of Parquet files, by their raw names; refuse files that differ in names or types."""
+    asked = (
+        "SELECT file_name, name, coalesce(num_children, 0), duckdb_type, precision, "
+        "concat_ws(' ', type, type_length, converted_type, logical_type, scale, precision) "
+        f"FROM parquet_schema({_list(files)}) ORDER BY file_name, column_id"
+    )
+    elements: dict[str, list[tuple[Any, ...]]] = {}
+    for file, *element in connection.execute(asked).fetchall():
+        elements.setdefault(file, []).append(tuple(element))
+    described = [_top(iter(found)) for found in elements.values()]
+    if len({tuple(sorted((name, whole) for name, _, whole in columns)) for columns in described}) > 1:
+        raise Problem(
+            "has files with different columns",
+            "All files of a glob have the same columns, of the same types: write them anew, or name them one by one.",
+        )
+    return [Field(name, kind) for name, kind, _ in described[0]]
+
+
+def _top(elements: Iterator[tuple[Any, ...]]) -> list[tuple[str, str, str]]:
+    """Return name, type and whole description of the columns, from a schema that is written out depth first."""
+
+    def whole(element: tuple[Any, ...]) -> str:
+        name, children, _, _, physical = element
+        inside = [whole(next(elements)) for _ in range(children)]
+        return f"{name!r} {physical} {inside}"
+
+    _, children, *_ = next(elements)
+    found = []
+    for _ in range(children):
+        element = next(elements)
+        name, _, kind, precision, _ = element
+        wide = precision is not None and precision > 38  # which DuckDB reads as DOUBLE
+        found.append((str(name), "DOUBLE" if wide else str(kind), whole(element)))
+    return found
+
+
+def _separator(path: str) -> str:
+    return "\t" if _uncompressed(path).endswith(".tsv") else ","
+
+
+def _same_header(files: Sequence[str], path: str) -> list[str]:
+    """Return the names in the header of CSV files, which all have the same."""
+    heads = [records.names(file, _separator(path)) for file in files]
     if any(head != heads[0] for head in heads):
         raise Problem("has files with different headers")
-    names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in heads[0])
-    return (
-        f"read_csv({_list(files)}, auto_detect=false, header=true, delim={literal(separator)}, "
-        "quote='\"', escape='\"', "
-        f"columns={{{names}}}, ignore_errors=true, strict_mode=false, hive_partitioning=false, parallel=false)"
-    )
+    return heads[0]
 
 
-def _header(file: str, separator: str) -> list[str]:
-    """Return the names in the first line of a CSV file."""
-    opener = gzip.open if file.lower().endswith(".gz") else open
-    with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-        names = next(csv.reader(lines, delimiter=separator), [])
-    different = len({name.casefold() for name in names}) == len(names)
-    if not names or not different or not all(names) or any(_NUMBER.fullmatch(name) for name in names):
-        raise Problem("has a file whose first line is not a list of different column names")
-    return names
-
-
-_NUMBER = re.compile(r"\s*[-+]?[\d.,:/-]+\s*")
-"""What is no name of a column but a number or a date: a file without a header line would show its first row."""
-
-
-def _frame_of(given: Any) -> str | None:
-    """Return the library that a data frame or Arrow table is of, which must have been imported to make it."""
-    for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
-        module = sys.modules.get(library)
-        if module is not None and isinstance(given, getattr(module, name)):
-            return library
-    return None
-
-
-def _copy(relation: duckdb.DuckDBPyRelation, names: list[str], person: str | None, path: str) -> None:
-    """Write the columns of a relation as Parquet; its own connection runs it, once.
+def _copy(relation: duckdb.DuckDBPyRelation, places: Sequence[int], types: Sequence[str], path: str) -> None:
+    """Write columns of a relation as Parquet, as c0, c1, …; its own connection runs it, once.
 
     What Parquet has no type for, the largest integers for example, is written as text.
     """
-    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    chosen: list[Any] = [duckdb.ConstantExpression(1).alias("one")] if not names else []
-    for name in names:
-        column: Any = duckdb.ColumnExpression(name)
-        kept = _COPIED.fullmatch(kinds[name]) and not (name == person and kinds[name].startswith("DECIMAL"))
-        chosen.append(column if kept else column.cast(duckdb.sqltype("VARCHAR")).alias(name))
+    chosen = [duckdb.ConstantExpression(1).alias("one")] if not places else []
+    for i, (at, kind) in enumerate(zip(places, types, strict=True)):
+        to = None if _COPIED.fullmatch(kind) else "TIMESTAMP" if kind in _MOMENTS else "VARCHAR"
+        column = f"#{at + 1}" if to is None else f"TRY_CAST(#{at + 1} AS {to})"
+        chosen.append(duckdb.SQLExpression(column).alias(f"c{i}"))
     relation.select(*chosen).write_parquet(path)
-
-
-def _scannable(frame: Any, names: list[str] | None, person: str | None) -> Any:
-    """Return the frame, or the columns of it that are named, in a form that DuckDB can scan more than once."""
-    library = _frame_of(frame)
-    if library == "polars":
-        try:
-            import_module("pyarrow")
-        except ImportError:
-            raise Problem("is a Polars data frame, for which pyarrow is needed (pip install pyarrow)") from None
-    chosen = frame if not names else frame.select(names) if library in ("polars", "pyarrow") else frame[names]
-    if library != "pandas":
-        return chosen
-    objects = [
-        name
-        for name, kind in chosen.dtypes.items()
-        if isinstance(name, str) and (str(kind) == "object" or getattr(kind, "storage", None) == "python")
-    ]
-    return chosen.assign(**{name: _texts(chosen[name], name == person) for name in objects}) if objects else chosen
-
-
-def _texts(values: Any, people: bool) -> Any:
-    """Return a column of Python objects as texts, by a rule that cannot fail: what has no text is missing."""
-    return np.array([_person_of(value) if people else _text_of(value) for value in values], dtype=object)
-
-
-def _person_of(value: object) -> str | None:
-    """Return a text that two people share if, and only if, they are equal: 1 is 1.0 but not "1"."""
-    text = _text_of(value)
-    if text is None or (isinstance(value, str) and text == value and not text.startswith("\1")):
-        return text
-    if isinstance(value, Number):
-        return f"\1number {_value_of(value)}"
-    return f"\1{type(value).__name__} {ascii(value) if isinstance(value, str) else text}"
-
-
-def _value_of(number: Any) -> str:
-    """Return one text for all numbers of one value, whatever their types."""
-    try:
-        whole = not hasattr(number, "as_integer_ratio")  # as NumPy's integers are
-        top, bottom = (number.numerator, number.denominator) if whole else number.as_integer_ratio()
-        return f"{int(top)}/{int(bottom)}"
-    except Exception:  # infinite, complex, or a type of its own
-        return str(number)
-
-
-def _text_of(value: object) -> str | None:
-    if isinstance(value, str) and value.isascii():
-        return value
-    if isinstance(value, bool | np.bool_):
-        return str(value).lower()
-    if isinstance(value, float | np.floating) and value.is_integer():
-        return str(int(value))  # as in a column of whole numbers
-    try:
-        if value is None or bool(value != value):  # NaN and NaT are not equal to themselves, pd.NA is neither
-            return None
-        return str(value).encode("utf-8", "replace").decode()
-    except Exception:  # a cell never chooses an error
-        return None
-
-
-def _put_right(connection: duckdb.DuckDBPyConnection, person: str | None, texts: Sequence[str]) -> str:
-    """Return what makes missing people NULL, and numbers that are declared as text one text whatever their type.
-
-    For a missing number pandas writes NaN, and then 5.0 for every 5 of the column.
-    """
-    kinds = {name: kind for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
-    found = []
-    for column in dict.fromkeys([*texts, *([] if person is None else [person])]):
-        name = quoted(column)
-        if kinds.get(column) not in ("FLOAT", "DOUBLE"):
-            continue
-        if column == person:
-            found.append(f"CASE WHEN NOT isnan({name}) THEN {name} END AS {name}")
-        else:
-            whole = f"WHEN {name} = floor({name}) AND abs({name}) < 1e15 THEN CAST(CAST({name} AS BIGINT) AS VARCHAR)"
-            found.append(f"CASE WHEN isnan({name}) THEN NULL {whole} ELSE CAST({name} AS VARCHAR) END AS {name}")
-    return f"REPLACE ({', '.join(found)})" if found else ""
 
 
 def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column) -> None:

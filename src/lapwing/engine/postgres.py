@@ -13,17 +13,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any
 from urllib.parse import unquote
 
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameter, InvalidSource
+from ..errors import InvalidParameter
 from ..schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
 from .lowering import cell_name
-from .table import Problem, Progress, T, Table, added, interruptible, quiet, whole_columns
+from .reading import EXACT, MARK
+from .table import Field, Problem, Progress, T, Table, added, interruptible, quiet, whole_columns
 
 _SETTINGS = """
 SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';
@@ -55,21 +56,28 @@ _SAFE = (
 )
 """A numeric as the nearest float, or NULL; the conversion fails where that is 0 or infinite."""
 
+_TEXT = 'CAST({x} AS TEXT) COLLATE "C"'
+_DAY = "CASE WHEN CAST({x} AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST({x} AS DATE) END"
 _NUMBERS = {**dict.fromkeys((*_WHOLE, "float4", "float8"), "{x}"), "numeric": _SAFE, "bool": "CAST({x} AS INTEGER)"}
 _CELLS: dict[Kind, dict[str, str]] = {
     "number": _NUMBERS,
     "integer": _NUMBERS,
-    "text": dict.fromkeys((*_TEXTS, *_WHOLE, "bool"), 'CAST({x} AS TEXT) COLLATE "C"'),
-    "date": dict.fromkeys(("date", "timestamp", "timestamptz"), "CAST({x} AS DATE)"),
+    "text": {
+        **dict.fromkeys(_TEXTS, _TEXT),
+        "bool": 'CAST(CAST({x} AS INTEGER) AS TEXT) COLLATE "C"',
+        **dict.fromkeys(_WHOLE, f"CASE WHEN {{x}} BETWEEN {1 - EXACT} AND {EXACT - 1} THEN {_TEXT} END"),
+    },
+    "date": dict.fromkeys(("date", "timestamp", "timestamptz"), _DAY),
     "boolean": {"bool": "{x}", **dict.fromkeys(_WHOLE, "{x} <> 0")},
 }
 _PEOPLE = {
     **dict.fromkeys(_WHOLE, "{x}"),
-    **dict.fromkeys(_TEXTS, 'CAST({x} AS TEXT) COLLATE "C"'),
-    **dict.fromkeys(("float4", "float8"), "NULLIF({x}, 'NaN')"),
+    **dict.fromkeys(_TEXTS, f"CASE WHEN left(CAST({{x}} AS TEXT), 1) <> chr({ord(MARK)}) THEN {_TEXT} END"),
     "numeric": "trim_scale(NULLIF({x}, 'NaN'))",
 }
-"""How a cell is read, by what it is declared as and by its type; and the person.  Texts are equal only byte by byte."""
+"""How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
+
+Texts are equal only byte by byte."""
 
 _FIND = "SELECT CAST(pg_catalog.to_regclass(%s) AS pg_catalog.oid)"
 _RELATION = """
@@ -133,12 +141,9 @@ class PostgresTable(Table):
             raise InvalidParameter("this URL", "table", _PLACE)
         return f"{found}#{self._shown.partition('#')[2]}"
 
-    def columns(self, person: str | None = None) -> dict[str, str]:
+    def fields(self) -> list[Field]:
         found = self.guarded("could not be opened", "Nothing was charged.", self._described)
-        if person in found and found[person] not in _PEOPLE:
-            advice = "Make it a text or a whole number, so that no two people look the same."
-            raise InvalidSource(self.name, f"has a person column of type {found[person]}", advice)
-        return found
+        return list(starmap(Field, found.items()))
 
     def lacking(self, column: str) -> tuple[str, str]:
         if column in self._closed:
@@ -158,6 +163,9 @@ class PostgresTable(Table):
 
     def reads(self, type_name: str, kind: Kind) -> bool:
         return type_name in _CELLS[kind]
+
+    def tells_apart(self, type_name: str) -> bool:
+        return type_name in _PEOPLE
 
     @contextmanager
     def _connected(self) -> Iterator[tuple[Any, str, dict[str, str]]]:

@@ -31,7 +31,8 @@ from ..errors import InvalidParameter, InvalidSource, Shown
 from ..schema import Column, Key, Kind, Schema, written
 from .dialect import SPARK
 from .lowering import cell_name
-from .table import Progress, T, Table, added, interruptible, names_of, quiet
+from .reading import EXACT, MARK
+from .table import Field, Progress, T, Table, added, interruptible, quiet
 
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
 _FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'
@@ -48,23 +49,31 @@ _DAY = (
 )
 """The day of a moment in UTC, whatever the session's time zone."""
 
+_IN_YEARS = "CASE WHEN {day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {day} END"
+_STRING = "CAST({x} AS STRING)"
+
 _CELLS: dict[Kind, dict[str, str]] = {
     "number": {_NUMBER: "{x}"},
     "integer": {_NUMBER: "{x}"},
-    "text": {f"{_TEXT}|{_WHOLE}|boolean": "CAST({x} AS STRING)"},
+    "text": {
+        _TEXT: _STRING,
+        "boolean": "CAST(CAST({x} AS INT) AS STRING)",
+        _WHOLE: f"CASE WHEN {{x}} BETWEEN {1 - EXACT} AND {EXACT - 1} THEN {_STRING} END",
+    },
     "date": {
-        "date|timestamp_ntz": "{x}",
-        "timestamp": _DAY,
+        "date|timestamp_ntz": _IN_YEARS.format(day="CAST({x} AS DATE)"),
+        "timestamp": _IN_YEARS.format(day=_DAY),
     },
     "boolean": {"boolean": "{x}", _WHOLE: "{x} <> 0"},
 }
 _PEOPLE = {
     _WHOLE: "{x}",
     r"decimal\(\d+,\d+\)": f"format_number({{x}}, '0.{'#' * 38}')",  # a cast may write an exponent: a setting decides
-    _TEXT: "CAST({x} AS STRING)",
-    "float|double": "CASE WHEN NOT isnan({x}) THEN {x} END",
+    _TEXT: f"CASE WHEN NOT startswith({_STRING}, char({ord(MARK)})) THEN {_STRING} END",
 }
-"""How a cell is read, by what it is declared as and by its type; and the person.  Texts are equal only byte by byte."""
+"""How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
+
+Texts are equal only byte by byte."""
 
 
 _PATIENCE = {"max_retries": 5, "max_backoff": 10_000}
@@ -113,8 +122,8 @@ class SparkTable(Table):
                 sessions = _driver().SparkSession
                 yield (sessions.getActiveSession() or sessions.builder.getOrCreate()).table(self._table)
 
-    def columns(self, person: str | None = None) -> dict[str, str]:
-        def describe() -> tuple[bool, list[tuple[str, str]]]:
+    def fields(self) -> list[Field]:
+        def describe() -> tuple[bool, list[Field]]:
             with self._given() as frame:
                 frame.sparkSession.sql("SELECT 1").collect()  # a frame knows its schema when its session has ended
                 return frame.isStreaming, _fields(frame)
@@ -124,29 +133,23 @@ class SparkTable(Table):
             raise InvalidParameter(
                 Shown("a stream"), "table", "a table or a data frame whose rows are there to be counted"
             )
-        found = dict(fields)
-        twice = [name for name in found if sum(name == other for other, _ in fields) > 1]
-        if twice:
-            raise InvalidSource(self.name, f'has two columns named "{twice[0]}" in its table', "Rename one of them.")
-        if person in found and _reading(found[person], _PEOPLE) is None:
-            advice = "Make it a text or a whole number, so that no two people look the same."
-            raise InvalidSource(self.name, f"has a person column of type {found[person].split('<')[0]}", advice)
-        return found
+        return fields
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         super().check(schema, columns)
-        names = names_of(schema, columns)
-        odd = [name for name in names if "${" in name or sum(name.lower() == other.lower() for other in names) > 1]
+        odd = [name for name in columns if "${" in name]
         if odd:
             raise InvalidSource(
                 self.name,
-                f'has a column "{odd[0]}", which Spark would take for another: names differ in more than their case, '
-                "and have no ${ in them",
+                f'has a column "{odd[0]}", whose name Spark would change: names have no ${{ in them',
                 "Name a view in which it is renamed.",
             )
 
     def reads(self, type_name: str, kind: Kind) -> bool:
         return _reading(type_name, _CELLS[kind]) is not None
+
+    def tells_apart(self, type_name: str) -> bool:
+        return _reading(type_name, _PEOPLE) is not None
 
     @contextmanager
     def opened(
@@ -155,11 +158,10 @@ class SparkTable(Table):
         with self._given() as frame:
             session = frame.sparkSession
             fields = _fields(frame)
-            places = {name: at for at, (name, _) in enumerate(fields)}
 
             def read(name: str, how: Mapping[str, str]) -> str:
-                at = places[name]
-                return (_reading(fields[at][1], how) or "").format(x=f"c{at}")
+                at = self.place(name, fields)
+                return (_reading(fields[at].type, how) or "").format(x=f"c{at}")
 
             cells = [f"{read(name, _CELLS[schema.columns[name].kind])} AS {cell_name(name, SPARK)}" for name in columns]
             cells += [] if schema.person is None else [f"{read(schema.person, _PEOPLE)} AS person"]
@@ -188,9 +190,9 @@ class SparkTable(Table):
         return super().advice(error)
 
 
-def _fields(frame: Any) -> list[tuple[str, str]]:
+def _fields(frame: Any) -> list[Field]:
     """Return the names and types of the columns."""
-    return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
+    return [Field(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
 
 def _reading(type_name: str, how: Mapping[str, str]) -> str | None:

@@ -7,6 +7,7 @@ An engine's module only connects and runs.  What it says when it fails may quote
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from ..schema import Key, Kind, Schema
 from .dialect import Dialect
 from .keys import LoweredKeys
 from .lowering import Lowered
+from .names import place
 
 Progress = Callable[[float], None]
 T = TypeVar("T")
@@ -55,6 +57,13 @@ class Session(Protocol):
         """Return the rows of a result: a key, and how many people have it."""
 
 
+class Field(NamedTuple):
+    """A column as the table describes it: its label, which in a frame may be no text, and its type."""
+
+    name: Any
+    type: str
+
+
 class Problem(Exception):
     """Problem(what, advice): something public about the table that a message may say."""
 
@@ -72,14 +81,17 @@ class Table(ABC):
     is_csv = False
     """Whether the rows are lines of text, of which some may be left out."""
 
+    stored = False
+    """Whether the rows are kept as they are; those of a frame, a view or a relation may be what a filter left."""
+
     def __init__(self, name: str) -> None:
         self.name = name
 
     @abstractmethod
-    def columns(self, person: str | None = None) -> dict[str, str]:
-        """Return the names and types of the columns, from the table's own description.
+    def fields(self) -> list[Field]:
+        """Return the names and types of all columns, in their order, from the table's own description.
 
-        If there is a person column, refuse a type of it in which two people could look the same.
+        Names are raw, as the table has them: they may repeat, and the columns of a frame may have labels that are none.
         """
 
     @abstractmethod
@@ -98,22 +110,39 @@ class Table(ABC):
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         """Refuse, before anything is charged, a table that lacks a column, or has it in a type that does not fit."""
-        has = self.columns(schema.person)
-        person = [] if schema.person is None else [schema.person]
-        for name in (*person, *columns):
-            if name not in has:
-                raise InvalidSource(self.name, *self.lacking(name))
+        fields = self.fields()
         for name in columns:
-            kind = schema.columns[name].kind
-            if not self.reads(has[name], kind):
+            kind, type_name = schema.columns[name].kind, fields[self.place(name, fields)].type
+            if not self.reads(type_name, kind):
                 raise InvalidSource(
                     self.name,
-                    f'declares the column "{name}" as {kind}, but in its table it is {has[name]}',
+                    f'declares the column "{name}" as {kind}, but in its table it is {_short(type_name)}',
                     "Declare what it is, or name a view in which it is converted.",
                 )
+        if schema.person is not None:
+            self.check_person(fields[self.place(schema.person, fields)].type)
+
+    def place(self, name: str, fields: Sequence[Field]) -> int:
+        """Return where a column stands; refuse one that is not there, or could be taken for another."""
+        found = place(self.name, name, [field.name for field in fields])
+        if found is None:
+            raise InvalidSource(self.name, *self.lacking(name))
+        return found
+
+    def check_person(self, type_name: str) -> None:
+        """Refuse a person column of a type in which two people could look the same."""
+        if self.tells_apart(type_name):
+            return
+        advice = "Make it a text or a whole number, so that no two people look the same."
+        if _FLOAT.fullmatch(type_name):
+            advice = (
+                "Floats do not tell large whole numbers apart. Make it a text or a whole number; in pandas, a column "
+                'of whole numbers with a missing cell stays one as "Int64".'
+            )
+        raise InvalidSource(self.name, f"has a person column of type {_short(type_name)}", advice)
 
     def lacking(self, column: str) -> tuple[str, str]:
-        """Return what is wrong with a declared column that is not among ``columns``, and what to do."""
+        """Return what is wrong with a declared column that is not among ``fields``, and what to do."""
         return (
             f'declares the column "{column}", which its table does not have',
             "`lapwing init` lists its columns; those of a CSV file are its first line.",
@@ -122,6 +151,10 @@ class Table(ABC):
     def reads(self, type_name: str, kind: Kind) -> bool:
         """Return whether a column of this type can be read as declared, whatever its cells hold."""
         return True
+
+    @abstractmethod
+    def tells_apart(self, type_name: str) -> bool:
+        """Return whether two people always look different in a column of this type."""
 
     def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Counted:
         """Run the query; return its integers."""
@@ -156,6 +189,8 @@ class Table(ABC):
         """Return what ``work`` returns; turn what the engine or the system says into an error that tells no data."""
         try:
             return work()
+        except InvalidSource:
+            raise  # about public facts, in our own words
         except Problem as problem:
             what, advice = problem.args
             failure = EngineError(self.name, what, budget, advice)
@@ -179,9 +214,12 @@ class _Shares:
         self._progress(self._most)
 
 
-def names_of(schema: Schema, columns: Sequence[str]) -> list[str]:
-    """Return the columns to read, that of people among them."""
-    return list(dict.fromkeys([*columns, *([] if schema.person is None else [schema.person])]))
+_FLOAT = re.compile("float.*|real|double.*", re.IGNORECASE)
+
+
+def _short(type_name: str) -> str:
+    """Return a type without what is in its brackets: an ENUM has values there."""
+    return re.split("[(<]", type_name)[0]
 
 
 def _sorted(columns: Sequence[NDArray[Any]]) -> Spread:

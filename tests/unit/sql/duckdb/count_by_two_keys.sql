@@ -1,4 +1,4 @@
-WITH typed AS (SELECT TRY_CAST("key" AS VARCHAR) AS "c_key", TRY_CAST("code" AS DOUBLE) AS "c_code" FROM source),
+WITH typed AS (SELECT TRY_CAST("c_key" AS VARCHAR) AS "c_key", TRY_CAST("c_code" AS DOUBLE) AS "c_code" FROM source),
 cleaned AS (SELECT "c_key", CASE WHEN isfinite("c_code") THEN "c_code" END AS "c_code" FROM typed),
 bounded AS (SELECT "c_key" AS k0, "c_code" AS k1
   FROM cleaned),

@@ -1,4 +1,4 @@
-WITH typed AS (SELECT "person" AS person, TRY_CAST("key" AS VARCHAR) AS "c_key", TRY_CAST("code" AS DOUBLE) AS "c_code" FROM source),
+WITH typed AS (SELECT person AS person, TRY_CAST("c_key" AS VARCHAR) AS "c_key", TRY_CAST("c_code" AS DOUBLE) AS "c_code" FROM source),
 cleaned AS (SELECT person, "c_key", CASE WHEN isfinite("c_code") THEN "c_code" END AS "c_code" FROM typed),
 bounded AS MATERIALIZED (SELECT person, COALESCE(keys_0.number, 2) AS k0, keys_1.number AS k1
   FROM cleaned LEFT JOIN keys_0 ON "c_key" = keys_0.key LEFT JOIN keys_1 ON "c_code" = keys_1.key WHERE person IS NOT NULL),

@@ -1,4 +1,4 @@
-WITH typed AS (SELECT TRY_CAST("x" AS DOUBLE) AS "c_x" FROM source),
+WITH typed AS (SELECT TRY_CAST("c_x" AS DOUBLE) AS "c_x" FROM source),
 cleaned AS (SELECT CASE WHEN isfinite("c_x") THEN "c_x" END AS "c_x" FROM typed),
 bounded AS (SELECT CASE WHEN "c_x" IS NOT NULL THEN CASE WHEN "c_x" < 0.0e0 THEN 0 WHEN "c_x" < 2.5e0 THEN 1 ELSE 2 END END AS k0
   FROM cleaned),

@@ -1,4 +1,4 @@
-WITH typed AS (SELECT "person" AS person, TRY_CAST("code" AS DOUBLE) AS "c_code" FROM source),
+WITH typed AS (SELECT person AS person, TRY_CAST("c_code" AS DOUBLE) AS "c_code" FROM source),
 cleaned AS (SELECT person, CASE WHEN isfinite("c_code") THEN "c_code" END AS "c_code" FROM typed),
 kept AS (SELECT person, "c_code" AS cell FROM cleaned WHERE person IS NOT NULL),
 had AS (SELECT DISTINCT person, CASE WHEN abs(cell) <= 9007199254740992.0e0 THEN CASE WHEN cell = FLOOR(cell) THEN CAST(cell AS BIGINT) END END AS key FROM kept),

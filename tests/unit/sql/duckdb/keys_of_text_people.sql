@@ -1,4 +1,4 @@
-WITH typed AS (SELECT "person" AS person, TRY_CAST("key" AS VARCHAR) AS "c_key" FROM source),
+WITH typed AS (SELECT person AS person, TRY_CAST("c_key" AS VARCHAR) AS "c_key" FROM source),
 cleaned AS (SELECT person, "c_key" FROM typed),
 kept AS (SELECT person, "c_key" AS cell FROM cleaned WHERE person IS NOT NULL),
 had AS (SELECT DISTINCT person, CASE WHEN NOT (length(cell) > 200 OR regexp_matches(cell, '[\p{Cc}\p{Zl}\p{Zp}]')) THEN cell END AS key FROM kept),

@@ -1,4 +1,4 @@
-WITH typed AS (SELECT TRY_CAST("x" AS DOUBLE) AS "c_x", TRY_CAST("y" AS DOUBLE) AS "c_y", TRY_CAST("code" AS DOUBLE) AS "c_code" FROM source),
+WITH typed AS (SELECT TRY_CAST("c_x" AS DOUBLE) AS "c_x", TRY_CAST("c_y" AS DOUBLE) AS "c_y", TRY_CAST("c_code" AS DOUBLE) AS "c_code" FROM source),
 cleaned AS (SELECT CASE WHEN isfinite("c_x") THEN "c_x" END AS "c_x", CASE WHEN isfinite("c_y") THEN "c_y" END AS "c_y", CASE WHEN isfinite("c_code") THEN "c_code" END AS "c_code" FROM typed),
 bounded AS (SELECT "c_code" AS k0, CASE WHEN ("c_x" < "c_y") OR ("c_x" IS NULL) THEN 1 ELSE 0 END AS i0, CASE WHEN isfinite("c_y") THEN CASE WHEN "c_y" <= -0.5e0 THEN 0 WHEN "c_y" >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR(("c_y" - -0.5e0) * 16384.0e0 + 0.5e0) AS INTEGER) END END AS i1
   FROM cleaned),

@@ -1,0 +1,101 @@
+"""From a cell of a table to a typed cell: the step before all others.
+
+Claim E0 (cells).  A typed cell is a function of the cell and of the declaration of its column alone: not of other
+rows, of the type that a library chose for the column because of them, of names, or of line breaks.  So is the person
+of a row.
+
+The value of a cell counts, not the type that holds it.  5, 5.0, 5+0j, a float32, a Decimal and a nullable 5 are one
+number, and true is 1 wherever it is not declared as boolean, as it is once pandas adds a float to the column:
+
+    declared as       a number v                        a truth value   a text               a moment
+    number, integer   v, as a 64-bit float              1 or 0          the number it is     missing
+    text              its digits, if it is whole and    1 or 0          itself               missing
+                      below 2^53; otherwise missing
+    boolean           v ≠ 0                             itself          the truth value or   missing
+                                                                        number it is
+    date              missing                           missing         the date it is       its date, in UTC if it
+                                                                                             has a time zone
+
+Everything else is missing: NULL, NaN, infinity, dates before the year 1 or after 9999, lists, bytes that are not UTF-8
+(others are text).  From 2^53 on, pandas changes the digits of whole numbers as soon as one cell of the column is empty;
+such a number has no text, and a person column of floats is refused.
+
+This module has the rule as SQL of DuckDB for every type; ``frames`` has it for Python's objects, ``postgres`` and
+``spark`` for the types there.  Proof: docs/explanation/reading.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import get_args
+
+from ..schema import Kind
+
+EXACT = 2**53
+"""Whole numbers below it are the same in every type of number."""
+
+_WHOLE = r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)"
+_NUMBER = rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)"
+_TEXT = r"VARCHAR|UUID|JSON|ENUM\(.*\)"
+_MOMENT = r"DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS"
+
+_DOUBLE = "CAST({x} AS DOUBLE)"
+_VARCHAR = "CAST({x} AS VARCHAR)"
+_DECODED = "TRY(decode({x}))"
+_DIGITS = (
+    f"CASE WHEN abs({_DOUBLE}) < {EXACT} AND {_DOUBLE} = floor({_DOUBLE}) "
+    f"THEN CAST(CAST({_DOUBLE} AS BIGINT) AS VARCHAR) END"
+)
+_DAY = "CASE WHEN {day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {day} END"
+_TRUTH = "CASE WHEN isfinite({v}) THEN {v} <> 0 END"
+
+
+def _day(x: str) -> str:
+    return _DAY.format(day=f"TRY_CAST({x} AS DATE)")
+
+
+def _truth(x: str) -> str:
+    return _TRUTH.format(v=f"TRY_CAST({x} AS DOUBLE)")
+
+
+def _read_text(x: str) -> dict[Kind, str]:
+    """Return how a text is read as each kind."""
+    number = f"TRY_CAST({x} AS DOUBLE)"
+    boolean = f"COALESCE(TRY_CAST({x} AS BOOLEAN), {_truth(x)})"
+    return {"text": x, "number": number, "integer": number, "date": _day(x), "boolean": boolean}
+
+
+_CELLS: Mapping[str, dict[Kind, str]] = {
+    _NUMBER: {"number": _DOUBLE, "integer": _DOUBLE, "text": _DIGITS, "boolean": _truth("{x}")},
+    "BOOLEAN": {"number": _DOUBLE, "integer": _DOUBLE, "text": _DIGITS, "boolean": "{x}"},
+    "VARCHAR": _read_text("{x}"),
+    _TEXT: _read_text(_VARCHAR),
+    "BLOB": _read_text(_DECODED),
+    _MOMENT: {"date": _day("{x}")},
+    '"NULL"': dict.fromkeys(get_args(Kind), "{x}"),
+}
+"""The first type that fits decides how a cell is read; a kind that is not listed has no values of that type."""
+
+MARK = "\1"
+"""What stands before the text of a person who is no text, in a column of Python's objects (``frames``)."""
+
+_UNMARKED = f"CASE WHEN NOT starts_with({{x}}, chr({ord(MARK)})) THEN {{x}} END"
+_PEOPLE = {
+    rf"{_WHOLE}|DECIMAL\(\d+,\d+\)": "{x}",
+    "VARCHAR": _UNMARKED,
+    _TEXT: _UNMARKED.format(x=_VARCHAR),
+    '"NULL"': _VARCHAR,
+}
+"""How the person of a row is read.  A text with the mark is nobody, so that texts and objects never look the same."""
+
+
+def cell(type_name: str, kind: Kind) -> str | None:
+    """Return the SQL that reads a cell ``{x}`` of this type as declared, None if no such cell has a value."""
+    how = next((how for pattern, how in _CELLS.items() if re.fullmatch(pattern, type_name, re.DOTALL)), {})
+    return how.get(kind)
+
+
+def person(type_name: str) -> str | None:
+    """Return the SQL that reads the person ``{x}`` of a row, None if people could look the same in this type."""
+    return next((sql for pattern, sql in _PEOPLE.items() if re.fullmatch(pattern, type_name, re.DOTALL)), None)
