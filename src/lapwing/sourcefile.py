@@ -27,6 +27,7 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
     """Return a name for the source, and the text of its file, which will be in this folder."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", title(table)).strip("_") or "source"
     opened = connect(table, name)
+    opened.check_names()
     place = table
     if is_url(table):
         place = public(opened, table)

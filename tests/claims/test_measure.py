@@ -3,6 +3,7 @@
 from fractions import Fraction as F
 from itertools import product
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lapwing as lw
+from lapwing import errors
 from lapwing.measure import Measurement, Sums, is_whole, measurements
 from lapwing.planning import make_plan
 from lapwing.schema import Grid, make_schema, number
@@ -230,12 +232,24 @@ def test_P5_a_share_beside_the_public_count():
     assert [forecast.sensitivity for forecast in plan.forecasts] == [0, F(1, 1000)]
 
 
-def test_P5_lines_of_text_may_be_left_out_so_their_number_is_private(tmp_path):
+def test_P5_the_number_of_rows_is_public_only_where_none_can_be_left_out(tmp_path):
+    """Lines of a CSV file may be left out, and a frame or relation may be what a filter left."""
     (tmp_path / "t.csv").write_text("x,y\n1,2\n")
-    columns = {"x": number(0, 1)}
-    for table, scale in ((str(tmp_path / "t.csv"), 1), (pd.DataFrame({"x": [1]}), 0)):
-        source = lw.Source(table, name="t", columns=columns, neighbors="change_one", epsilon=1)
+    frame = pd.DataFrame({"x": [1]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    relation = duckdb.connect().sql("SELECT 1 AS x")
+    csv, parquet = str(tmp_path / "t.csv"), str(tmp_path / "t.parquet")
+    asked = ((csv, None, 1), (csv, False, 1), (parquet, None, 0), (parquet, False, 1), (frame, None, 1),
+             (frame, True, 0), (relation, None, 1), (relation, True, 0))  # fmt: skip
+    common = {"name": "t", "columns": {"x": number(0, 1)}, "neighbors": "change_one", "epsilon": 1}
+    for table, said, scale in asked:
+        source = lw.Source(table, public_rows=said, **common)
         assert source.plan(lw.count(), epsilon=1).forecasts[0].scale == scale
+        assert source.declare(y="text").plan(lw.count(), epsilon=1).forecasts[0].scale == scale
+    with pytest.raises(errors.InvalidSource, match="may be left out"):
+        lw.Source(csv, public_rows=True, **common)
+    with pytest.raises(errors.InvalidParameter, match="public_rows is true or false"):
+        lw.Source(frame, public_rows="yes", **common)
 
 
 @given(

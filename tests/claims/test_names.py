@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import lapwing as lw
 from lapwing import errors
 from lapwing.engine.connect import connect
-from lapwing.engine.names import folded, place
+from lapwing.engine.names import folded, places
 from lapwing.schema import make_schema
 
 from ..tables import engine_tally, plan_of
@@ -67,9 +67,9 @@ def test_E0_the_declared_column_is_read_or_the_table_is_refused(names, wanted, t
 
 
 def test_a_name_is_taken_exactly():
-    assert place("t", "id", ["x", "id"]) == 1
-    assert place("t", "ID", ["x", "id"]) is None
-    assert place("t", "é", ["e\u0301"]) is None
+    assert places("t", ["id", "x"], ["x", "id"]) == [1, 0]
+    assert places("t", ["ID"], ["x", "id"]) == [None]
+    assert places("t", ["é"], ["e\u0301"]) == [None]
     assert folded("É") == folded(unicodedata.normalize("NFD", "é"))
 
 
@@ -80,12 +80,12 @@ def test_a_name_is_taken_exactly():
 )  # fmt: skip
 def test_a_name_that_could_mean_another_column_is_refused(wanted, names):
     with pytest.raises(errors.InvalidSource, match="Rename one of the columns") as caught:
-        place("t", wanted, names)
+        places("t", [wanted], names)
     assert "nothing was charged" in str(caught.value)
 
 
 def test_other_columns_may_have_what_names_they_like():
-    assert place("t", "age", ["id", "ID", "age", 5, None, ("a", "b")]) == 2
+    assert places("t", ["age"], ["id", "ID", "age", 5, None, ("a", "b")]) == [2]
 
 
 def test_E0_a_relation_whose_names_differ_by_case_is_refused_before_the_charge(tmp_path):

@@ -135,8 +135,10 @@ def read(table, kinds):
 
 
 def shown(cell):
-    """Return a typed cell as text; NaN and infinity are missing in the step that follows."""
-    return repr(None if isinstance(cell, float) and not math.isfinite(cell) else cell)
+    """Return a typed cell as text; in the steps that follow NaN and infinity are missing, and -0 is 0."""
+    if isinstance(cell, float):
+        cell = cell + 0.0 if math.isfinite(cell) else None
+    return repr(cell)
 
 
 def people(series, connection):

@@ -83,7 +83,8 @@ def test_R2_T20_every_cell_has_noise_of_its_own_and_of_the_right_law(tmp_path):
 def test_R2_P5_the_noise_of_a_whole_variance_follows_from_the_true_number_of_rows(tmp_path):
     n = 5000
     frame = pd.DataFrame({"x": np.arange(n) % 11})
-    source = make(tmp_path, table=frame, columns={"x": lw.number(0, 10, integer=True)}, neighbors="change_one")
+    columns = {"x": lw.number(0, 10, integer=True)}
+    source = make(tmp_path, table=frame, columns=columns, neighbors="change_one", public_rows=True)
     answer = source.release(lw.variance("x"), epsilon=1, entropy=EntropyForTests(3))
     noise = int(lw.discrete_laplace(F(100 * (n - 1)), 1, entropy=EntropyForTests(3))[0])
     sums = int(frame.x.sum()), int((frame.x**2).sum())
@@ -153,9 +154,8 @@ def test_T27_the_order_of_the_statistics_does_not_mix_up_their_answers(tmp_path)
 
 
 def test_T27_a_table_in_which_rows_may_be_left_out_is_another_question(tmp_path):
-    people().to_csv(tmp_path / "t.csv", index=False)
-    for table in (people(), str(tmp_path / "t.csv")):
-        source = make(tmp_path, table=table, neighbors="change_one")
+    for public in (True, False):
+        source = make(tmp_path, table=people(), neighbors="change_one", public_rows=public)
         assert not source.release(lw.sum("x"), epsilon=1).repeated
         made = source.release(lw.count(), lw.count("x"), epsilon=1)
         assert not made.repeated
@@ -387,7 +387,6 @@ def test_T24_a_canary_appears_nowhere_when_the_engine_fails(canary, tmp_path, mo
 BROKEN_LINES = {
     "too many fields": b"p,1,a,5,6,7,8\n",
     "too few fields": b"p\n",
-    "stray quote": b'p,"1,a\n',
     "not UTF-8": b"p,1,\xff\xfe\n",
     "NUL": b"p,1,\x00\n",
     "long line": b"p,1," + b"y" * 3_000_000 + b"\n",
@@ -405,6 +404,29 @@ def test_T8_T24_broken_lines_of_a_csv_are_never_an_error(what, tmp_path):
     source = make(tmp_path, table=str(place), person="p", rows_per_person=1)
     answer = source.release(lw.count(), lw.mean("x"), by="key", epsilon=1)
     assert len(answer.rows) == 3
+
+
+@pytest.mark.parametrize("stray", [b'p,"1,a\n', b'p,1",a\n', b'p,"1"x,a\n', b'p,1,"a'])
+def test_T8_T24_a_csv_whose_quotes_do_not_pair_up_is_refused_before_the_charge(stray, tmp_path):
+    """An unclosed quote would hide all rows after it."""
+    place = tmp_path / "t.csv"
+    place.write_bytes(f"p,x,key\n{CANARY},1,a\n".encode() + stray)
+    source = make(tmp_path, table=str(place), person="p", rows_per_person=1)
+    with pytest.raises(errors.EngineError, match=r"a quote is never closed.*Nothing was charged") as caught:
+        source.release(lw.count(), lw.mean("x"), by="key", epsilon=1)
+    assert CANARY not in everything_about(caught.value)
+    assert source.ledger.spent == 0
+
+
+def test_T24_init_takes_no_row_for_a_header(tmp_path):
+    """A name that stands again below in its column is a cell."""
+    place = tmp_path / "t.csv"
+    place.write_text(f"{CANARY},north,cash\nBob,south,card\nEve,north,card\n")
+    with pytest.raises(errors.EngineError, match="looks like a row") as caught:
+        describe(str(place), tmp_path)
+    assert CANARY not in everything_about(caught.value)
+    place.write_text(f"name,ward,pay\n{CANARY},south,card\nEve,north,card\n")
+    assert "[columns.ward]" in describe(str(place), tmp_path)[1]
 
 
 def test_T24_a_csv_without_a_header_shows_no_row(tmp_path):

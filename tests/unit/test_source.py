@@ -148,7 +148,7 @@ def test_the_counties_of_the_seeds():
 def test_the_weights_of_seed_001(tmp_path):
     people = pd.DataFrame({"weight": [40, 60, 80, 60]})
     source = lw.Source(people, name="people", columns={"weight": lw.number(30, 150)}, neighbors="change_one",
-                       epsilon=1, ledger=tmp_path / "l")  # fmt: skip
+                       public_rows=True, epsilon=1, ledger=tmp_path / "l")  # fmt: skip
     answer = source.release(lw.mean("weight"), lw.count(), epsilon="0.1")
     assert answer.columns[0]["scale"] == "300"
     assert answer.rows[0]["count"] == {"value": 4, "low": 4, "high": 4}

@@ -52,6 +52,9 @@ range than the copy has."""
 
 _SIZE = re.compile(r"[1-9]\d{0,5}(\.\d+)? ?[KMGT]i?B")
 _CHUNK = 2**16
+_LOOKED_AT = 10_000
+"""How many rows of a CSV file are compared with its header."""
+
 _UNKNOWN = ""
 """The type of a column of a data frame, before DuckDB has seen it."""
 
@@ -115,6 +118,26 @@ class DuckDBTable(Table):
         with _connected() as connection:
             return _parquet_fields(connection, files)
 
+    def check_names(self) -> None:
+        if self.is_csv:
+            self.guarded("could not be opened", "Nothing was charged.", self._compare_with_header)
+
+    def _compare_with_header(self) -> None:
+        """Refuse a CSV file without a header, of which the first row would be taken for one: its cells come again."""
+        file = _files(self.path or "")[0]
+        checked = records.check(file, _separator(file), self._checked.get(file))
+        names = checked.names
+        with _connected() as connection:
+            lines = records.read_sql([records.prepare(checked, range(len(names)), _spill(connection))])
+            first = f"SELECT * FROM ({lines}) LIMIT {_LOOKED_AT}"
+            again = " OR ".join(f"count_if(c{at} = {literal(name)}) > 0" for at, name in enumerate(names))
+            (found,) = connection.execute(f"SELECT {again} FROM ({first})").fetchall()[0]
+        if found:
+            raise Problem(
+                "has a file whose first line looks like a row, since a cell of it stands again below",
+                "Put a line with the names of the columns first.",
+            )
+
     @property
     def _is_frame(self) -> bool:
         return self.path is None and not isinstance(self._given, duckdb.DuckDBPyRelation)
@@ -163,10 +186,9 @@ class DuckDBTable(Table):
     ) -> None:
         """Make the view ``source`` of a data frame."""
         fields = [Field(label, _UNKNOWN) for label in frames.labels(frame)]
-        wanted = [frames.Wanted(self.place(name, fields), schema.columns[name].kind) for name in columns]
-        if schema.person is not None:
-            wanted.append(frames.Wanted(self.place(schema.person, fields), None))
-        made, objects = frames.scannable(frame, wanted)
+        names = [*columns, *([] if schema.person is None else [schema.person])]
+        kinds = [*(schema.columns[name].kind for name in columns), None]
+        made, objects = frames.scannable(frame, list(map(frames.Wanted, self.places(names, fields), kinds)))
         connection.register("given", made)
         types = [str(kind) for _, kind, *_ in connection.execute("DESCRIBE given").fetchall()]
         person = None
@@ -179,7 +201,7 @@ class DuckDBTable(Table):
         """Make the view ``source`` of files, or of a relation."""
         fields = self._described()
         names = [*columns, *([] if schema.person is None else [schema.person])]
-        places = [self.place(name, fields) for name in names]
+        places = self.places(names, fields)
         types = [fields[at].type for at in places]
         if self.path is None:
             copy = str(Path(_spill(connection)) / "relation.parquet")

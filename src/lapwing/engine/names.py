@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 from ..errors import InvalidSource
@@ -15,20 +16,23 @@ from ..errors import InvalidSource
 _NUMBERED = re.compile(r"_\d+$")
 
 
-def place(source: str, name: str, names: Sequence[object]) -> int | None:
-    """Return where the column stands among the raw names of a table, or None; refuse a name that is not clear."""
-    if name not in names:
-        return None
-    others = [folded(each) for each in names if isinstance(each, str)]
-    own = folded(name)
-    if others.count(own) > 1 or any(others.count(stem) > 1 for stem in _stems(own)):
-        raise InvalidSource(
-            source,
-            f'has a table in which the column "{name}" could be taken for another: names that are read must differ in '
-            "more than case, Unicode form, or a number that is added at their end",
-            "Rename one of the columns.",
-        )
-    return list(names).index(name)
+def places(source: str, wanted: Sequence[str], names: Sequence[object]) -> list[int | None]:
+    """Return where columns stand among the raw names of a table, None if it has no such column.
+
+    Refuse a name that could be taken for another.
+    """
+    known = {name: at for at, name in enumerate(names) if isinstance(name, str)}
+    times = Counter(map(folded, (name for name in names if isinstance(name, str))))
+    for name in wanted:
+        own = folded(name)
+        if name in known and (times[own] > 1 or any(times[stem] > 1 for stem in _stems(own))):
+            raise InvalidSource(
+                source,
+                f'has a table in which the column "{name}" could be taken for another: names that are read must differ '
+                "in more than case, Unicode form, or a number that is added at their end",
+                "Rename one of the columns.",
+            )
+    return [known.get(name) for name in wanted]
 
 
 def folded(name: str) -> str:

@@ -160,7 +160,7 @@ class SparkTable(Table):
             fields = _fields(frame)
 
             def read(name: str, how: Mapping[str, str]) -> str:
-                at = self.place(name, fields)
+                (at,) = self.places([name], fields)
                 return (_reading(fields[at].type, how) or "").format(x=f"c{at}")
 
             cells = [f"{read(name, _CELLS[schema.columns[name].kind])} AS {cell_name(name, SPARK)}" for name in columns]

@@ -26,7 +26,7 @@ from ..schema import Key, Kind, Schema
 from .dialect import Dialect
 from .keys import LoweredKeys
 from .lowering import Lowered
-from .names import place
+from .names import places
 
 Progress = Callable[[float], None]
 T = TypeVar("T")
@@ -94,6 +94,9 @@ class Table(ABC):
         Names are raw, as the table has them: they may repeat, and the columns of a frame may have labels that are none.
         """
 
+    def check_names(self) -> None:  # noqa: B027  # only lines of text can lack names
+        """Refuse a table whose names look like cells, before they are written down; for ``lapwing init``."""
+
     @abstractmethod
     def opened(
         self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
@@ -110,23 +113,27 @@ class Table(ABC):
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         """Refuse, before anything is charged, a table that lacks a column, or has it in a type that does not fit."""
+        people = [] if schema.person is None else [schema.person]
         fields = self.fields()
-        for name in columns:
-            kind, type_name = schema.columns[name].kind, fields[self.place(name, fields)].type
+        types = [fields[at].type for at in self.places([*columns, *people], fields)]
+        for name, type_name in zip(columns, types, strict=False):
+            kind = schema.columns[name].kind
             if not self.reads(type_name, kind):
                 raise InvalidSource(
                     self.name,
                     f'declares the column "{name}" as {kind}, but in its table it is {_short(type_name)}',
                     "Declare what it is, or name a view in which it is converted.",
                 )
-        if schema.person is not None:
-            self.check_person(fields[self.place(schema.person, fields)].type)
+        if people:
+            self.check_person(types[-1])
 
-    def place(self, name: str, fields: Sequence[Field]) -> int:
-        """Return where a column stands; refuse one that is not there, or could be taken for another."""
-        found = place(self.name, name, [field.name for field in fields])
-        if found is None:
-            raise InvalidSource(self.name, *self.lacking(name))
+    def places(self, wanted: Sequence[str], fields: Sequence[Field]) -> list[int]:
+        """Return where columns stand; refuse one that is not there, or could be taken for another."""
+        found = []
+        for name, at in zip(wanted, places(self.name, wanted, [field.name for field in fields]), strict=True):
+            if at is None:
+                raise InvalidSource(self.name, *self.lacking(name))
+            found.append(at)
         return found
 
     def check_person(self, type_name: str) -> None:
