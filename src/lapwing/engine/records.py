@@ -1,0 +1,402 @@
+"""The records of a CSV file, divided so that DuckDB decides neither about quotes nor about line breaks.
+
+A record ends at a line feed outside quotes; a carriage return right before it belongs to the line end.  A field is
+quoted if it begins with a quote, and inside "" is one quote.  What a record says depends on nothing but its own bytes:
+
+- plain records have as many fields as the header, and are lines without a quote: DuckDB reads them, in parallel;
+- odd records (line breaks, separators or quotes within a field, bytes that are not UTF-8, too many fields) are parsed
+  here, and handed over with each cell in hexadecimal;
+- records that are too short or too long are left out.
+
+A file whose quotes do not pair up has no records: it is refused as a whole.
+
+DuckDB 2.0 reads lines in parallel without loss if each has as many fields as there are columns, none is empty, none
+comes near ``max_line_size``, and the buffer is 16 such lines; otherwise lines at the borders of buffers come or go.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..query import literal
+from .table import Problem
+
+_LONGEST = 2_000_000
+"""Bytes of a record, without its line end; a longer one is left out."""
+
+_BLOCK = 2**22
+"""Bytes that are looked at together; a block of nothing but quotes takes some 50 times as much memory."""
+
+_LF, _CR, _QUOTE = b'\n\r"'
+_BOM = b"\xef\xbb\xbf"
+_HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint8).reshape(256, 2)
+_NUMBER = re.compile(r"\s*[-+]?[\d.,:/-]+\s*")
+"""What is no name of a column but a number or a date: a file without a header line would show its first row."""
+
+_NO_HEADER = "has a file whose first line is not a list of different column names"
+_NO_RECORDS = (
+    "has a CSV file in which a quote is never closed, or stands within a field",
+    "In CSV, a field with a quote in it is put in quotes, and the quote doubled: let a program write the file, or use "
+    "Parquet.",
+)
+_CHANGED = ("has a file that was changed while it was read", "Wait until it is written, and ask again.")
+
+Positions = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A CSV file that is well formed, and what one pass over it has shown."""
+
+    file: str
+    separator: str
+    names: tuple[str, ...]
+    """The header, as it is: names may be equal."""
+
+    plain: bool
+    """Whether its lines are the records, and all of them plain."""
+
+    line_end: str
+    stamp: tuple[int, ...]
+    """What tells whether the file has been changed since."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of one CSV file, in files in which every line is one record and nothing is quoted."""
+
+    plain: str
+    """Path of a file of lines, of which the first does not count."""
+
+    line_end: str
+    separator: str
+    width: int
+    odd: str | None
+    """Path of a file of lines in which the needed cells are in hexadecimal."""
+
+    needed: tuple[int, ...]
+    """The columns, by position; at least one."""
+
+
+def names(file: str, separator: str) -> list[str]:
+    """Return the names in the header of a CSV file."""
+    with _opened(file) as stream:
+        return _names(_header(stream)[0], separator)
+
+
+def check(file: str, separator: str, known: Checked | None = None) -> Checked:
+    """Read a CSV file once, and refuse it if it is not well formed; if it is ``known`` and unchanged, do nothing."""
+    stamp = _stamp(file)
+    if known is not None and (known.file, known.separator, known.stamp) == (file, separator, stamp):
+        return known
+    with _opened(file) as stream:
+        header, rest = _header(stream)
+        found = _names(header, separator)
+        form = _Form(separator, len(found))
+        line_end = b"\r\n" if header.endswith(b"\r\n") else b"\n"
+        plain = not file.lower().endswith(".gz") and not re.search(rb"[\r\n\0]", header.removesuffix(line_end))
+        for part in _parts(stream, rest, form):
+            plain = plain and part.line_end == line_end
+    return Checked(file, separator, tuple(found), plain, line_end.decode(), stamp)
+
+
+def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
+    """Return the records of a file, with the ``needed`` columns; if they are not plain, write copies to a folder."""
+    current = check(checked.file, checked.separator, checked)
+    if current.names != checked.names:
+        raise Problem(*_CHANGED)
+    width, columns = len(current.names), tuple(sorted(set(needed))) or (0,)
+    if current.plain:
+        return Records(current.file, current.line_end, current.separator, width, None, columns)
+    form = _Form(current.separator, width)
+    with _opened(current.file) as stream, _new(folder) as plain, _new(folder) as odd:
+        _, rest = _header(stream)
+        plain.write(b"-\n")  # in place of the header, or a mark of byte order in the first cell would be dropped
+        odd.write(b"-\n")
+        for part in _parts(stream, rest, form):
+            plain.write(part.lines())
+            odd.write(_in_hexadecimal(part.records(), form, columns))
+        has_odd = odd.tell() > len(b"-\n")
+    return Records(plain.name, "\n", current.separator, width, odd.name if has_odd else None, columns)
+
+
+def read_sql(files: Sequence[Records]) -> str:
+    """Return the query for the needed columns of files with one header, as texts c0, c3, …; an empty cell is NULL."""
+    needed, width, separator = files[0].needed, files[0].width, files[0].separator
+    columns = ", ".join(f"c{number}" for number in needed)
+    queries = []
+    for line_end in ("\n", "\r\n"):
+        if paths := [each.plain for each in files if each.line_end == line_end]:
+            lines = _read_csv(paths, separator, [f"c{i}" for i in range(width)], line_end, _LONGEST)
+            queries.append(f"SELECT {columns} FROM {lines}")
+    if paths := [each.odd for each in files if each.odd is not None]:
+        lines = _read_csv(paths, ",", [*(f"c{i}" for i in needed), "line_end"], "\n", 2 * _LONGEST)
+        decoded = ", ".join(f"decode(unhex(c{i})) AS c{i}" for i in needed)
+        queries.append(f"SELECT {decoded} FROM {lines}")
+    return " UNION ALL ".join(queries)
+
+
+def _read_csv(paths: Sequence[str], separator: str, columns: Sequence[str], line_end: str, longest: int) -> str:
+    """Return what reads files of lines; their sizes are such that no line is lost at the border of two buffers."""
+    files = ", ".join(literal(escape(path)) for path in paths)
+    types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
+    longest += 64
+    return (
+        f"read_csv([{files}], auto_detect=false, header=false, skip=1, compression='none', delim={literal(separator)}, "
+        f"quote='', escape='', comment='', nullstr='', new_line={literal(line_end.encode('unicode_escape').decode())}, "
+        f"columns={{{types}}}, ignore_errors=true, strict_mode=false, hive_partitioning=false, parallel=true, "
+        f"max_line_size={longest}, buffer_size={16 * longest})"
+    )
+
+
+def _opened(file: str) -> io.BufferedIOBase:
+    return gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb")
+
+
+def _new(folder: str) -> Any:
+    return tempfile.NamedTemporaryFile("wb", dir=folder, suffix=".csv", delete=False)
+
+
+def _stamp(file: str) -> tuple[int, ...]:
+    found = Path(file).stat()
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+# ── the header ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _header(stream: io.BufferedIOBase) -> tuple[bytes, bytes]:
+    """Return the first record of a file with its line end, and what else was read."""
+    text = stream.read(2**16).removeprefix(_BOM)
+    while True:
+        data = np.frombuffer(text, np.uint8)
+        outside = np.cumsum(data == _QUOTE, dtype=np.uint8) % 2 == 0
+        ends = np.flatnonzero((data == _LF) & outside)
+        more = b"" if ends.size else stream.read(2**16)
+        if not more:
+            end = int(ends[0]) + 1 if ends.size else len(text)
+            return text[:end], text[end:]
+        text += more
+        if len(text) > _LONGEST:
+            raise Problem(_NO_HEADER)
+
+
+def _names(header: bytes, separator: str) -> list[str]:
+    """Return the names in a header; a stray carriage return would be the line end of some other kind of file."""
+    list(_parts(io.BytesIO(), header, _Form(separator, 1)))  # refused if it is not well formed
+    text = header.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
+    if "\0" in text or "\r" in "".join(text.split('"')[::2]):
+        raise Problem(_NO_HEADER)
+    try:
+        found = next(csv.reader([text], delimiter=separator), [])
+    except csv.Error:  # a name of more than 2**17 characters
+        raise Problem(_NO_HEADER) from None
+    if not found or not all(found) or any(_NUMBER.fullmatch(name) for name in found):
+        raise Problem(_NO_HEADER)
+    return found
+
+
+# ── the records ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Form:
+    """How the records of a file are written."""
+
+    def __init__(self, separator: str, width: int) -> None:
+        self.separator, self.width = ord(separator), width
+        signs = bytes([self.separator, _LF, _CR, _QUOTE, 0])
+        self.others = bytes(byte for byte in range(256) if byte not in signs)
+        self.is_sign = bytes(byte in signs for byte in range(256))
+        self.may_enclose = np.isin(np.arange(256), [self.separator, _LF, _QUOTE])
+        """What may stand before an opening quote, and but for a line end with CR after a closing one."""
+
+        self.line = bytes([self.separator]) * (width - 1)
+
+
+class _Signs(NamedTuple):
+    """The bytes of a text that mean something: where they are, which they are, whether what follows is in quotes."""
+
+    at: Positions
+    byte: NDArray[np.uint8]
+    quoted: Flags
+
+
+def _signs(text: bytes, data: NDArray[np.uint8], form: _Form, quoted: bool = False) -> _Signs:
+    at = np.flatnonzero(np.frombuffer(text.translate(form.is_sign), np.bool_))
+    byte = data[at]
+    odd = np.cumsum(byte == _QUOTE, dtype=np.uint8) % 2 == 1
+    return _Signs(at, byte, ~odd if quoted else odd)
+
+
+_NOWHERE, _NO = np.zeros(0, np.intp), np.zeros(0, np.bool_)
+
+
+class _Part(NamedTuple):
+    """Some whole records: those that are plain, as lines with or without quotes, and those that are odd."""
+
+    text: bytes
+    line_end: bytes | None
+    """That of all lines if all are plain and without quotes, else None."""
+
+    starts: Positions
+    stops: Positions
+    plain: Flags
+    odd: Flags
+
+    def lines(self) -> bytes:
+        """Return the plain records without quotes, on lines that end with LF."""
+        if self.line_end == b"\n":
+            return self.text
+        text = self.text if self.plain.all() else _joined(self.text, self.starts, self.stops, self.plain)
+        return text.translate(None, b'"\r')
+
+    def records(self) -> bytes:
+        """Return the odd records as they are."""
+        return _joined(self.text, self.starts, self.stops, self.odd) if self.odd.any() else b""
+
+
+def _joined(text: bytes, starts: Positions, stops: Positions, chosen: Flags) -> bytes:
+    """Return the chosen records; those side by side are copied together."""
+    changes = np.flatnonzero(np.diff(chosen, prepend=False, append=False))
+    firsts, lasts = starts[changes[::2]], stops[changes[1::2] - 1] + 1
+    return b"".join([text[first:last] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)])
+
+
+def _parts(stream: io.BufferedIOBase, text: bytes, form: _Form) -> Iterator[_Part]:
+    """Yield the records of ``text`` and what follows it in a stream; refuse them if they are not well formed."""
+    passed, before, quoted = 0, _LF, False
+    """Of a record that is already too long: how much is gone, the last byte of that, and whether it is in quotes."""
+
+    while True:
+        more = stream.read(_BLOCK)
+        text += more
+        if not more and text and not text.endswith(b"\n"):
+            text += b"\n"
+        if text:
+            part = None if passed else _plain_lines(text, form)
+            part = part or _divided(text, form, passed, before, quoted)
+            if part is not None:
+                yield part
+                text, passed, before, quoted = text[len(part.text) :], 0, _LF, False
+        if not more:
+            break
+        if passed + len(text) > _LONGEST + 2 and len(text) > 2:  # the last two bytes are looked at again
+            gone, text = text[:-2], text[-2:]
+            passed, before, quoted = passed + len(gone), gone[-1], quoted ^ (gone.count(b'"') % 2 == 1)
+    if text:
+        raise Problem(*_NO_RECORDS)
+
+
+def _plain_lines(text: bytes, form: _Form) -> _Part | None:
+    """Return the lines of a text if all are plain and without quotes."""
+    text = text[: text.rfind(b"\n") + 1]
+    if not text or b'"' in text:
+        return None
+    line_end = b"\r\n" if text.endswith(b"\r\n") else b"\n"
+    signs, line = text.translate(None, form.others), form.line + line_end
+    lines = len(signs) // len(line)
+    if signs != line * lines or (line_end == b"\r\n" and text.count(b"\r\n") != lines):
+        return None
+    if form.width == 1 and (text.startswith(line_end) or b"\n" + line_end in text):
+        return None
+    step = _LONGEST // 2  # a line that is too long spans a whole step
+    if any(text.find(b"\n", start, start + step) < 0 for start in range(0, len(text), step)):
+        return None
+    return None if _not_utf8(text).size else _Part(text, line_end, _NOWHERE, _NOWHERE, _NO, _NO)
+
+
+def _divided(text: bytes, form: _Form, passed: int, before: int, quoted: bool) -> _Part | None:
+    """Return the records that end in a text; ``passed`` bytes of the first, and ``before``, stand before it."""
+    data = np.frombuffer(text + b"\n", np.uint8)
+    signs = _signs(text, data, form, quoted)
+    opening, closing = (signs.byte == _QUOTE) & signs.quoted, (signs.byte == _QUOTE) & ~signs.quoted
+    _check_quotes(data, signs.at[opening], signs.at[closing], form, before)
+    is_end = (signs.byte == _LF) & ~signs.quoted
+    stops = signs.at[is_end]
+    if not stops.size:
+        return None
+    text = text[: stops[-1] + 1]
+    starts = np.concatenate([[0], stops[:-1] + 1])
+    record = np.cumsum(is_end) - is_end  # of each sign; one too many for what follows the last record
+    count = len(stops)
+
+    fields = 1 + np.bincount(record[(signs.byte == form.separator) & ~signs.quoted], minlength=count)[:count]
+    length = stops - starts - (data[stops - 1] == _CR)
+    length[0] += passed
+    left_out = (fields < form.width) | (length > _LONGEST)
+
+    stray = (signs.byte == _CR) & (data[signs.at + 1] != _LF)
+    doubled = opening & (data[signs.at - 1] == _QUOTE)
+    strange = (signs.quoted & ~opening) | (signs.byte == 0) | stray | doubled
+    odd = np.bincount(record[strange], minlength=count)[:count] > 0
+    odd |= fields > form.width
+    odd[np.searchsorted(stops, _not_utf8(text))] = True
+    if form.width == 1:  # no line may be empty
+        odd |= length == np.bincount(record[opening | closing], minlength=count)[:count]
+    return _Part(text, None, starts, stops, ~(odd | left_out), odd & ~left_out)
+
+
+def _check_quotes(data: NDArray[np.uint8], opening: Positions, closing: Positions, form: _Form, before: int) -> None:
+    """Refuse quotes that do not enclose a whole field, but for two together, of which the first seems to close."""
+    previous = data[opening - 1]
+    if opening.size and opening[0] == 0:
+        previous[0] = before
+    following = data[closing + 1]
+    line_end = (following == _CR) & (data[np.minimum(closing + 2, len(data) - 1)] == _LF)
+    if not form.may_enclose[previous].all() or not (form.may_enclose[following] | line_end).all():
+        raise Problem(*_NO_RECORDS)
+
+
+def _not_utf8(text: bytes) -> Positions:
+    """Return where the bytes are that are not part of a character in UTF-8."""
+    if text.isascii():
+        return _NOWHERE
+    replaced = text.decode("utf-8", "surrogateescape").encode("utf-8", "replace")  # each of them by one byte, "?"
+    if replaced == text:
+        return _NOWHERE
+    return np.flatnonzero(np.frombuffer(replaced, np.uint8) != np.frombuffer(text, np.uint8))
+
+
+def _in_hexadecimal(text: bytes, form: _Form, needed: Sequence[int]) -> bytes:
+    """Return the needed cells of records in hexadecimal, each followed by a comma.
+
+    Each byte becomes two, of which those that are zero are taken out at the end.
+    """
+    if not text:
+        return b""
+    data = np.frombuffer(text, np.uint8)
+    signs = _signs(text, data, form)
+    is_stop = ((signs.byte == form.separator) | (signs.byte == _LF)) & ~signs.quoted
+    stops, is_end = signs.at[is_stop], signs.byte[is_stop] == _LF
+    sizes = np.diff(stops, prepend=-1)
+    ends = np.flatnonzero(is_end)
+    fields = np.diff(ends, prepend=-1)
+    column = np.arange(len(stops)) - np.repeat(ends + 1 - fields, fields)
+    wanted = np.isin(column, needed)
+    unreadable = np.searchsorted(stops, _not_utf8(text))
+    left_out = np.zeros(len(ends), np.bool_)
+    left_out[np.searchsorted(ends, unreadable[wanted[unreadable]])] = True
+
+    cells = _HEX[data]
+    doubled = signs.quoted & (data[signs.at - 1] == _QUOTE)
+    cells[signs.at[(signs.byte == _QUOTE) & ~doubled]] = 0
+    line_ends = stops[is_end]
+    cells[line_ends[data[line_ends - 1] == _CR] - 1] = 0
+    cells[np.repeat(~wanted, sizes)] = 0
+    cells[stops[wanted]] = ord(","), 0
+    cells[line_ends, 1] = _LF
+    cells[np.repeat(np.repeat(left_out, fields), sizes)] = 0
+    return cells.tobytes().translate(None, b"\0")
