@@ -103,13 +103,15 @@ def check(file: str, separator: str, known: Checked | None = None) -> Checked:
     if known is not None and (known.file, known.separator, known.stamp) == (file, separator, stamp):
         return known
     with _opened(file) as stream:
-        header, rest = _header(stream)
+        header, text = _header(stream)
         found = _names(header, separator)
         form = _Form(separator, len(found))
         line_end = b"\r\n" if header.endswith(b"\r\n") else b"\n"
         plain = not file.lower().endswith(".gz") and not re.search(rb"[\r\n\0]", header.removesuffix(line_end))
-        for part in _parts(stream, rest, form):
-            plain = plain and part.line_end == line_end
+        if plain:
+            text = _without_plain_lines(stream, text, form, line_end)
+            plain = not text
+        _check_quotes(stream, text, form)
     return Checked(file, separator, tuple(found), plain, line_end.decode(), stamp)
 
 
@@ -123,13 +125,16 @@ def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
         return Records(current.file, current.line_end, current.separator, width, None, columns)
     form = _Form(current.separator, width)
     with _opened(current.file) as stream, _new(folder) as plain, _new(folder) as odd:
-        _, rest = _header(stream)
+        _, text = _header(stream)
         plain.write(b"-\n")  # in place of the header, or a mark of byte order in the first cell would be dropped
         odd.write(b"-\n")
-        for part in _parts(stream, rest, form):
-            plain.write(part.lines())
-            odd.write(_in_hexadecimal(part.records(), form, columns))
+        for part in _parts(stream, text, form):
+            lines, records = part.divided(form)
+            plain.write(lines)
+            odd.write(_in_hexadecimal(records, form, columns))
         has_odd = odd.tell() > len(b"-\n")
+    if _stamp(current.file) != current.stamp:
+        raise Problem(*_CHANGED)
     return Records(plain.name, "\n", current.separator, width, odd.name if has_odd else None, columns)
 
 
@@ -196,7 +201,7 @@ def _header(stream: io.BufferedIOBase) -> tuple[bytes, bytes]:
 
 def _names(header: bytes, separator: str) -> list[str]:
     """Return the names in a header; a stray carriage return would be the line end of some other kind of file."""
-    list(_parts(io.BytesIO(), header, _Form(separator, 1)))  # refused if it is not well formed
+    _check_quotes(io.BytesIO(), header, _Form(separator, 1))
     text = header.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
     if "\0" in text or "\r" in "".join(text.split('"')[::2]):
         raise Problem(_NO_HEADER)
@@ -207,6 +212,34 @@ def _names(header: bytes, separator: str) -> list[str]:
     if not found or not all(found) or any(_NUMBER.fullmatch(name) for name in found):
         raise Problem(_NO_HEADER)
     return found
+
+
+def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
+    """Refuse ``text`` and what follows it in a stream if a quote is not closed, or does not enclose a whole field.
+
+    Every second quote closes.  Of two that are one, the first is as if it closed, and the second as if it opened.
+    """
+    before, quoted = _LF, False
+    while True:
+        more = stream.read(_BLOCK)
+        text += more
+        data = np.frombuffer(text + b"\n\n", np.uint8)  # the end of the file is a line end, too
+        quotes = np.flatnonzero(data == _QUOTE)
+        opening, closing = (quotes[1::2], quotes[::2]) if quoted else (quotes[::2], quotes[1::2])
+        previous = data[opening - 1]
+        if opening.size and opening[0] == 0:
+            previous[0] = before
+        before_line_end = closing[~form.is_border[data[closing + 1]]]
+        line_ends = (data[before_line_end + 1] == _CR) & (data[before_line_end + 2] == _LF)
+        if not form.is_border[previous].all() or not line_ends.all():
+            raise Problem(*_NO_RECORDS)
+        if not more:
+            break
+        gone, text = text[:-2], text[-2:]  # what follows the last two is not known yet
+        if gone:
+            before, quoted = gone[-1], quoted ^ bool(np.searchsorted(quotes, len(gone)) % 2)
+    if quoted ^ bool(len(quotes) % 2):
+        raise Problem(*_NO_RECORDS)
 
 
 # ── the records ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,10 +253,58 @@ class _Form:
         signs = bytes([self.separator, _LF, _CR, _QUOTE, 0])
         self.others = bytes(byte for byte in range(256) if byte not in signs)
         self.is_sign = bytes(byte in signs for byte in range(256))
-        self.may_enclose = np.isin(np.arange(256), [self.separator, _LF, _QUOTE])
-        """What may stand before an opening quote, and but for a line end with CR after a closing one."""
+        self.is_border = np.isin(np.arange(256), [self.separator, _LF, _QUOTE])
+        """What may stand before an opening quote; after a closing one it may be a line end with CR, too."""
 
-        self.line = bytes([self.separator]) * (width - 1)
+
+class _Lines(NamedTuple):
+    """Plain records, with or without quotes."""
+
+    text: bytes
+    line_end: bytes | None
+    """That of all of them, if none has quotes."""
+
+    def divided(self, form: _Form) -> tuple[bytes, bytes]:
+        """Return the plain records without quotes, on lines that end with LF, and the odd ones as they are."""
+        return (self.text if self.line_end == b"\n" else self.text.translate(None, b'"\r')), b""
+
+
+class _Mixed(NamedTuple):
+    """Records of all kinds; if ``passed`` is not 0, the first has this many bytes before the text."""
+
+    text: bytes
+    signs: _Signs
+    passed: int
+    line_end: None = None
+
+    def divided(self, form: _Form) -> tuple[bytes, bytes]:
+        """As ``_Lines.divided``; records that are too short or too long are left out."""
+        data, (at, byte, quoted) = np.frombuffer(self.text, np.uint8), self.signs
+        is_end = (byte == _LF) & ~quoted
+        ends = np.flatnonzero(is_end)
+        stops = at[ends]
+        starts = np.concatenate([[0], stops[:-1] + 1])
+
+        def counted(chosen: Flags) -> NDArray[np.int32]:
+            """Return how many of the chosen signs each record has."""
+            return np.diff(np.cumsum(chosen, dtype=np.int32)[ends], prepend=np.int32(0))
+
+        fields = 1 + counted((byte == form.separator) & ~quoted)
+        length = stops - starts - (data[stops - 1] == _CR)
+        length[0] += self.passed
+        left_out = (fields < form.width) | (length > _LONGEST)
+
+        opening = np.flatnonzero((byte == _QUOTE) & quoted)
+        returns = np.flatnonzero(byte == _CR)
+        strange = quoted | (byte == 0)
+        strange[opening] = data[at[opening] - 1] == _QUOTE  # the second of two quotes that are one
+        strange[returns] |= data[at[returns] + 1] != _LF
+        odd = (counted(strange) > 0) | (fields > form.width)
+        odd[np.searchsorted(stops, _not_utf8(self.text))] = True
+        if form.width == 1:  # no line may be empty
+            odd |= length == counted(byte == _QUOTE)
+        plain = _joined(self.text, starts, stops, ~(odd | left_out)).translate(None, b'"\r')
+        return plain, _joined(self.text, starts, stops, odd & ~left_out)
 
 
 class _Signs(NamedTuple):
@@ -234,38 +315,88 @@ class _Signs(NamedTuple):
     quoted: Flags
 
 
-def _signs(text: bytes, data: NDArray[np.uint8], form: _Form, quoted: bool = False) -> _Signs:
+def _without_plain_lines(stream: io.BufferedIOBase, text: bytes, form: _Form, line_end: bytes) -> bytes:
+    """Read ``text`` and what follows it in a stream as long as it is plain; return what was read and is not."""
+    while True:
+        more = stream.read(_BLOCK)
+        text = text + more if more else _ended(text, line_end)
+        lines = _lines(text, form)
+        if lines is None or lines.line_end != line_end:
+            return text
+        text = text[len(lines.text) :]
+
+
+def _parts(stream: io.BufferedIOBase, text: bytes, form: _Form) -> Iterator[_Lines | _Mixed]:
+    """Yield the records of ``text`` and what follows it in a stream, which are well formed."""
+    passed, quoted = 0, False  # of a record that is already too long: how much is gone, and whether it is in quotes
+    while True:
+        more = stream.read(_BLOCK)
+        text = text + more if more else _ended(text)
+        part = (None if passed else _lines(text, form)) or _mixed(text, form, passed, quoted)
+        if part is not None:
+            yield part
+            text, passed, quoted = text[len(part.text) :], 0, False
+        if not more:
+            return
+        if passed + len(text) > _LONGEST + 2:
+            passed, quoted, text = passed + len(text), quoted ^ (text.count(b'"') % 2 == 1), b""
+
+
+def _ended(text: bytes, line_end: bytes = b"\n") -> bytes:
+    """Return the last records of a file with a line end behind them."""
+    if not text or text.endswith(b"\n"):
+        return text
+    return text + (b"\n" if text.endswith(b"\r") else line_end)
+
+
+def _lines(text: bytes, form: _Form) -> _Lines | None:
+    """Return the lines of a text if all are plain records; this is by far faster than to look at each."""
+    text = text[: text.rfind(b"\n") + 1]
+    signs = text.translate(None, form.others)
+    has_quotes = b'"' in signs
+    if has_quotes:
+        if b'"""' in signs:  # a quote within a field
+            return None
+        signs = signs.replace(b'""', b"")  # fields in which there is nothing that means anything
+    line_end = b"\r\n" if text.endswith(b"\r\n") else b"\n"
+    line = bytes([form.separator]) * (form.width - 1) + line_end
+    count = len(signs) // len(line)
+    if not count or signs != line * count or (line_end == b"\r\n" and text.count(line_end) != count):
+        return None
+    if form.width == 1 and re.search(rb'(?:^|\n)(?:"")?\r?\n', text):  # DuckDB would lose an empty line now and then
+        return None
+    step = _LONGEST // 2  # a line that is too long spans a whole step
+    if any(text.find(b"\n", start, start + step) < 0 for start in range(0, len(text), step)) or _not_utf8(text).size:
+        return None
+    return _Lines(text, None if has_quotes else line_end)
+
+
+def _mixed(text: bytes, form: _Form, passed: int, quoted: bool) -> _Mixed | None:
+    """Return the records that end in a text; there may be none."""
+    at, byte, in_quotes = _signs(text, form, quoted)
+    ends = np.flatnonzero((byte == _LF) & ~in_quotes)
+    if not ends.size:
+        return None
+    count = ends[-1] + 1
+    signs = _Signs(at[:count], byte[:count], in_quotes[:count])
+    return _Mixed(text[: at[count - 1] + 1], signs, passed)
+
+
+def _signs(text: bytes, form: _Form, quoted: bool = False) -> _Signs:
     at = np.flatnonzero(np.frombuffer(text.translate(form.is_sign), np.bool_))
-    byte = data[at]
-    odd = np.cumsum(byte == _QUOTE, dtype=np.uint8) % 2 == 1
+    byte = np.frombuffer(text.translate(None, form.others), np.uint8)
+    odd = (np.cumsum(byte == _QUOTE, dtype=np.uint8) & 1).view(np.bool_)
     return _Signs(at, byte, ~odd if quoted else odd)
 
 
-_NOWHERE, _NO = np.zeros(0, np.intp), np.zeros(0, np.bool_)
-
-
-class _Part(NamedTuple):
-    """Some whole records: those that are plain, as lines with or without quotes, and those that are odd."""
-
-    text: bytes
-    line_end: bytes | None
-    """That of all lines if all are plain and without quotes, else None."""
-
-    starts: Positions
-    stops: Positions
-    plain: Flags
-    odd: Flags
-
-    def lines(self) -> bytes:
-        """Return the plain records without quotes, on lines that end with LF."""
-        if self.line_end == b"\n":
-            return self.text
-        text = self.text if self.plain.all() else _joined(self.text, self.starts, self.stops, self.plain)
-        return text.translate(None, b'"\r')
-
-    def records(self) -> bytes:
-        """Return the odd records as they are."""
-        return _joined(self.text, self.starts, self.stops, self.odd) if self.odd.any() else b""
+def _not_utf8(text: bytes) -> Positions:
+    """Return where the bytes are that are not part of a character in UTF-8."""
+    if text.isascii():
+        return np.zeros(0, np.intp)
+    replaced = text.decode("utf-8", "surrogateescape").encode("utf-8", "replace")  # each of them by one byte, "?"
+    if replaced == text:
+        return np.zeros(0, np.intp)
+    return np.flatnonzero(np.frombuffer(replaced, np.uint8) != np.frombuffer(text, np.uint8))
 
 
 def _joined(text: bytes, starts: Positions, stops: Positions, chosen: Flags) -> bytes:
@@ -275,101 +406,6 @@ def _joined(text: bytes, starts: Positions, stops: Positions, chosen: Flags) -> 
     return b"".join([text[first:last] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)])
 
 
-def _parts(stream: io.BufferedIOBase, text: bytes, form: _Form) -> Iterator[_Part]:
-    """Yield the records of ``text`` and what follows it in a stream; refuse them if they are not well formed."""
-    passed, before, quoted = 0, _LF, False
-    """Of a record that is already too long: how much is gone, the last byte of that, and whether it is in quotes."""
-
-    while True:
-        more = stream.read(_BLOCK)
-        text += more
-        if not more and text and not text.endswith(b"\n"):
-            text += b"\n"
-        if text:
-            part = None if passed else _plain_lines(text, form)
-            part = part or _divided(text, form, passed, before, quoted)
-            if part is not None:
-                yield part
-                text, passed, before, quoted = text[len(part.text) :], 0, _LF, False
-        if not more:
-            break
-        if passed + len(text) > _LONGEST + 2 and len(text) > 2:  # the last two bytes are looked at again
-            gone, text = text[:-2], text[-2:]
-            passed, before, quoted = passed + len(gone), gone[-1], quoted ^ (gone.count(b'"') % 2 == 1)
-    if text:
-        raise Problem(*_NO_RECORDS)
-
-
-def _plain_lines(text: bytes, form: _Form) -> _Part | None:
-    """Return the lines of a text if all are plain and without quotes."""
-    text = text[: text.rfind(b"\n") + 1]
-    if not text or b'"' in text:
-        return None
-    line_end = b"\r\n" if text.endswith(b"\r\n") else b"\n"
-    signs, line = text.translate(None, form.others), form.line + line_end
-    lines = len(signs) // len(line)
-    if signs != line * lines or (line_end == b"\r\n" and text.count(b"\r\n") != lines):
-        return None
-    if form.width == 1 and (text.startswith(line_end) or b"\n" + line_end in text):
-        return None
-    step = _LONGEST // 2  # a line that is too long spans a whole step
-    if any(text.find(b"\n", start, start + step) < 0 for start in range(0, len(text), step)):
-        return None
-    return None if _not_utf8(text).size else _Part(text, line_end, _NOWHERE, _NOWHERE, _NO, _NO)
-
-
-def _divided(text: bytes, form: _Form, passed: int, before: int, quoted: bool) -> _Part | None:
-    """Return the records that end in a text; ``passed`` bytes of the first, and ``before``, stand before it."""
-    data = np.frombuffer(text + b"\n", np.uint8)
-    signs = _signs(text, data, form, quoted)
-    opening, closing = (signs.byte == _QUOTE) & signs.quoted, (signs.byte == _QUOTE) & ~signs.quoted
-    _check_quotes(data, signs.at[opening], signs.at[closing], form, before)
-    is_end = (signs.byte == _LF) & ~signs.quoted
-    stops = signs.at[is_end]
-    if not stops.size:
-        return None
-    text = text[: stops[-1] + 1]
-    starts = np.concatenate([[0], stops[:-1] + 1])
-    record = np.cumsum(is_end) - is_end  # of each sign; one too many for what follows the last record
-    count = len(stops)
-
-    fields = 1 + np.bincount(record[(signs.byte == form.separator) & ~signs.quoted], minlength=count)[:count]
-    length = stops - starts - (data[stops - 1] == _CR)
-    length[0] += passed
-    left_out = (fields < form.width) | (length > _LONGEST)
-
-    stray = (signs.byte == _CR) & (data[signs.at + 1] != _LF)
-    doubled = opening & (data[signs.at - 1] == _QUOTE)
-    strange = (signs.quoted & ~opening) | (signs.byte == 0) | stray | doubled
-    odd = np.bincount(record[strange], minlength=count)[:count] > 0
-    odd |= fields > form.width
-    odd[np.searchsorted(stops, _not_utf8(text))] = True
-    if form.width == 1:  # no line may be empty
-        odd |= length == np.bincount(record[opening | closing], minlength=count)[:count]
-    return _Part(text, None, starts, stops, ~(odd | left_out), odd & ~left_out)
-
-
-def _check_quotes(data: NDArray[np.uint8], opening: Positions, closing: Positions, form: _Form, before: int) -> None:
-    """Refuse quotes that do not enclose a whole field, but for two together, of which the first seems to close."""
-    previous = data[opening - 1]
-    if opening.size and opening[0] == 0:
-        previous[0] = before
-    following = data[closing + 1]
-    line_end = (following == _CR) & (data[np.minimum(closing + 2, len(data) - 1)] == _LF)
-    if not form.may_enclose[previous].all() or not (form.may_enclose[following] | line_end).all():
-        raise Problem(*_NO_RECORDS)
-
-
-def _not_utf8(text: bytes) -> Positions:
-    """Return where the bytes are that are not part of a character in UTF-8."""
-    if text.isascii():
-        return _NOWHERE
-    replaced = text.decode("utf-8", "surrogateescape").encode("utf-8", "replace")  # each of them by one byte, "?"
-    if replaced == text:
-        return _NOWHERE
-    return np.flatnonzero(np.frombuffer(replaced, np.uint8) != np.frombuffer(text, np.uint8))
-
-
 def _in_hexadecimal(text: bytes, form: _Form, needed: Sequence[int]) -> bytes:
     """Return the needed cells of records in hexadecimal, each followed by a comma.
 
@@ -377,10 +413,9 @@ def _in_hexadecimal(text: bytes, form: _Form, needed: Sequence[int]) -> bytes:
     """
     if not text:
         return b""
-    data = np.frombuffer(text, np.uint8)
-    signs = _signs(text, data, form)
-    is_stop = ((signs.byte == form.separator) | (signs.byte == _LF)) & ~signs.quoted
-    stops, is_end = signs.at[is_stop], signs.byte[is_stop] == _LF
+    data, (at, byte, quoted) = np.frombuffer(text, np.uint8), _signs(text, form)
+    is_stop = ((byte == form.separator) | (byte == _LF)) & ~quoted
+    stops, is_end = at[is_stop], byte[is_stop] == _LF
     sizes = np.diff(stops, prepend=-1)
     ends = np.flatnonzero(is_end)
     fields = np.diff(ends, prepend=-1)
@@ -391,8 +426,8 @@ def _in_hexadecimal(text: bytes, form: _Form, needed: Sequence[int]) -> bytes:
     left_out[np.searchsorted(ends, unreadable[wanted[unreadable]])] = True
 
     cells = _HEX[data]
-    doubled = signs.quoted & (data[signs.at - 1] == _QUOTE)
-    cells[signs.at[(signs.byte == _QUOTE) & ~doubled]] = 0
+    doubled = quoted & (data[at - 1] == _QUOTE)
+    cells[at[(byte == _QUOTE) & ~doubled]] = 0
     line_ends = stops[is_end]
     cells[line_ends[data[line_ends - 1] == _CR] - 1] = 0
     cells[np.repeat(~wanted, sizes)] = 0
