@@ -36,8 +36,8 @@ from .table import Problem
 _LONGEST = 2_000_000
 """Bytes of a record, without its line end; a longer one is left out."""
 
-_BLOCK = 2**22
-"""Bytes that are looked at together; a block of nothing but quotes takes some 50 times as much memory."""
+_BLOCK = 2**21
+"""Bytes that are read together; if all of them are separators, some 70 times as much memory is used."""
 
 _LF, _CR, _QUOTE = b'\n\r"'
 _BOM = b"\xef\xbb\xbf"
@@ -47,9 +47,8 @@ _NUMBER = re.compile(r"\s*[-+]?[\d.,:/-]+\s*")
 
 _NO_HEADER = "has a file whose first line is not a list of different column names"
 _NO_RECORDS = (
-    "has a CSV file in which a quote is never closed, or stands within a field",
-    "In CSV, a field with a quote in it is put in quotes, and the quote doubled: let a program write the file, or use "
-    "Parquet.",
+    "has a CSV file in which a quote is never closed, or stands in the middle of a field",
+    "Let a program write the file (it puts a field that holds a quote in quotes, and doubles it), or use Parquet.",
 )
 _CHANGED = ("has a file that was changed while it was read", "Wait until it is written, and ask again.")
 
@@ -104,15 +103,15 @@ def check(file: str, separator: str, known: Checked | None = None) -> Checked:
         return known
     with _opened(file) as stream:
         header, text = _header(stream)
-        found = _names(header, separator)
-        form = _Form(separator, len(found))
+        columns = _names(header, separator)
+        form = _Form(separator, len(columns))
         line_end = b"\r\n" if header.endswith(b"\r\n") else b"\n"
         plain = not file.lower().endswith(".gz") and not re.search(rb"[\r\n\0]", header.removesuffix(line_end))
         if plain:
             text = _without_plain_lines(stream, text, form, line_end)
             plain = not text
         _check_quotes(stream, text, form)
-    return Checked(file, separator, tuple(found), plain, line_end.decode(), stamp)
+    return Checked(file, separator, tuple(columns), plain, line_end.decode(), stamp)
 
 
 def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
@@ -144,10 +143,10 @@ def read_sql(files: Sequence[Records]) -> str:
     columns = ", ".join(f"c{number}" for number in needed)
     queries = []
     for line_end in ("\n", "\r\n"):
-        if paths := [each.plain for each in files if each.line_end == line_end]:
+        if paths := [file.plain for file in files if file.line_end == line_end]:
             lines = _read_csv(paths, separator, [f"c{i}" for i in range(width)], line_end, _LONGEST)
             queries.append(f"SELECT {columns} FROM {lines}")
-    if paths := [each.odd for each in files if each.odd is not None]:
+    if paths := [file.odd for file in files if file.odd is not None]:
         lines = _read_csv(paths, ",", [*(f"c{i}" for i in needed), "line_end"], "\n", 2 * _LONGEST)
         decoded = ", ".join(f"decode(unhex(c{i})) AS c{i}" for i in needed)
         queries.append(f"SELECT {decoded} FROM {lines}")
@@ -176,8 +175,8 @@ def _new(folder: str) -> Any:
 
 
 def _stamp(file: str) -> tuple[int, ...]:
-    found = Path(file).stat()
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    status = Path(file).stat()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 # ── the header ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -206,18 +205,18 @@ def _names(header: bytes, separator: str) -> list[str]:
     if "\0" in text or "\r" in "".join(text.split('"')[::2]):
         raise Problem(_NO_HEADER)
     try:
-        found = next(csv.reader([text], delimiter=separator), [])
+        columns = next(csv.reader([text], delimiter=separator), [])
     except csv.Error:  # a name of more than 2**17 characters
         raise Problem(_NO_HEADER) from None
-    if not found or not all(found) or any(_NUMBER.fullmatch(name) for name in found):
+    if not columns or not all(columns) or any(_NUMBER.fullmatch(name) for name in columns):
         raise Problem(_NO_HEADER)
-    return found
+    return columns
 
 
 def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
     """Refuse ``text`` and what follows it in a stream if a quote is not closed, or does not enclose a whole field.
 
-    Every second quote closes.  Of two that are one, the first is as if it closed, and the second as if it opened.
+    Every second quote closes; a doubled one looks like one that closes and one that opens.
     """
     before, quoted = _LF, False
     while True:
@@ -257,6 +256,14 @@ class _Form:
         """What may stand before an opening quote; after a closing one it may be a line end with CR, too."""
 
 
+class _Signs(NamedTuple):
+    """The bytes of a text that mean something: where they are, which they are, whether what follows is in quotes."""
+
+    at: Positions
+    byte: NDArray[np.uint8]
+    quoted: Flags
+
+
 class _Lines(NamedTuple):
     """Plain records, with or without quotes."""
 
@@ -274,20 +281,20 @@ class _Mixed(NamedTuple):
 
     text: bytes
     signs: _Signs
+    ends: Positions
+    """Which of the signs end a record."""
+
     passed: int
-    line_end: None = None
 
     def divided(self, form: _Form) -> tuple[bytes, bytes]:
         """As ``_Lines.divided``; records that are too short or too long are left out."""
         data, (at, byte, quoted) = np.frombuffer(self.text, np.uint8), self.signs
-        is_end = (byte == _LF) & ~quoted
-        ends = np.flatnonzero(is_end)
-        stops = at[ends]
+        stops = at[self.ends]
         starts = np.concatenate([[0], stops[:-1] + 1])
 
         def counted(chosen: Flags) -> NDArray[np.int32]:
-            """Return how many of the chosen signs each record has."""
-            return np.diff(np.cumsum(chosen, dtype=np.int32)[ends], prepend=np.int32(0))
+            """Return how many of the chosen signs are in each record."""
+            return np.diff(np.cumsum(chosen, dtype=np.int32)[self.ends], prepend=np.int32(0))
 
         fields = 1 + counted((byte == form.separator) & ~quoted)
         length = stops - starts - (data[stops - 1] == _CR)
@@ -297,7 +304,7 @@ class _Mixed(NamedTuple):
         opening = np.flatnonzero((byte == _QUOTE) & quoted)
         returns = np.flatnonzero(byte == _CR)
         strange = quoted | (byte == 0)
-        strange[opening] = data[at[opening] - 1] == _QUOTE  # the second of two quotes that are one
+        strange[opening] = data[at[opening] - 1] == _QUOTE  # the second half of a doubled one
         strange[returns] |= data[at[returns] + 1] != _LF
         odd = (counted(strange) > 0) | (fields > form.width)
         odd[np.searchsorted(stops, _not_utf8(self.text))] = True
@@ -305,14 +312,6 @@ class _Mixed(NamedTuple):
             odd |= length == counted(byte == _QUOTE)
         plain = _joined(self.text, starts, stops, ~(odd | left_out)).translate(None, b'"\r')
         return plain, _joined(self.text, starts, stops, odd & ~left_out)
-
-
-class _Signs(NamedTuple):
-    """The bytes of a text that mean something: where they are, which they are, whether what follows is in quotes."""
-
-    at: Positions
-    byte: NDArray[np.uint8]
-    quoted: Flags
 
 
 def _without_plain_lines(stream: io.BufferedIOBase, text: bytes, form: _Form, line_end: bytes) -> bytes:
@@ -355,7 +354,7 @@ def _lines(text: bytes, form: _Form) -> _Lines | None:
     signs = text.translate(None, form.others)
     has_quotes = b'"' in signs
     if has_quotes:
-        if b'"""' in signs:  # a quote within a field
+        if b'"""' in signs:  # a doubled quote
             return None
         signs = signs.replace(b'""', b"")  # fields in which there is nothing that means anything
     line_end = b"\r\n" if text.endswith(b"\r\n") else b"\n"
@@ -379,10 +378,11 @@ def _mixed(text: bytes, form: _Form, passed: int, quoted: bool) -> _Mixed | None
         return None
     count = ends[-1] + 1
     signs = _Signs(at[:count], byte[:count], in_quotes[:count])
-    return _Mixed(text[: at[count - 1] + 1], signs, passed)
+    return _Mixed(text[: at[ends[-1]] + 1], signs, ends, passed)
 
 
 def _signs(text: bytes, form: _Form, quoted: bool = False) -> _Signs:
+    """Return the signs of a text that begins inside or outside quotes."""
     at = np.flatnonzero(np.frombuffer(text.translate(form.is_sign), np.bool_))
     byte = np.frombuffer(text.translate(None, form.others), np.uint8)
     odd = (np.cumsum(byte == _QUOTE, dtype=np.uint8) & 1).view(np.bool_)
