@@ -547,7 +547,7 @@ TYPES = [
     ("text", "text", TEXTS), ("varchar(9)", "text", TEXTS), ("name", "text", TEXTS), ("label", "text", TEXTS),
     ("char(4)", "text", {"a": "a", "a  ": "a", "": "", "abcd": "abcd"}), ("uuid", "text", UUIDS),
     ("mood", "text", {"a": "a", "A": "A", "it''s": "it''s"}), ("moods", "text", {"a": "a"}),
-    ("int8", "text", {"-7": "-7", "5": "5"}), ("bool", "text", {"true": "true", "false": "false"}),
+    ("int8", "text", {"-7": "-7", "5": "5", str(2**53): None}), ("bool", "text", {"true": "1", "false": "0"}),
     ("date", "date", DAYS), ("timestamp", "date", TIMES), ("timestamptz", "date", ZONED),
     ("bool", "boolean", YES), ("int4", "boolean", {"0": False, "1": True, "-5": True}), ("flag", "boolean", YES),
 ]  # fmt: skip
@@ -566,7 +566,7 @@ ARROW = {
 DECLARED = {
     "number": lw.number(-2, 7),
     "integer": lw.number(-2, 7, integer=True),
-    "text": lw.keys(["a", "b ", "é", "it's", "\\", "abcd", "5", "true", *UUIDS.values()], other="rest"),
+    "text": lw.keys(["a", "b ", "é", "it's", "\\", "abcd", "5", "1", *UUIDS.values()], other="rest"),
     "date": lw.keys([date(2024, 1, 1), date(2024, 1, 2), date(1, 1, 1)], other="rest"),
     "boolean": lw.keys([True, False]),
 }
@@ -596,12 +596,12 @@ def test_E1_cells_of_every_type_have_the_integers_of_their_values(postgres, kind
         assert counted(schema, plan, f"{postgres}#t") == counted(schema, plan, reference), question
 
 
-def test_E1_dates_that_are_endless_or_before_christ_are_in_their_order(postgres):
+def test_E0_dates_that_are_endless_before_the_year_1_or_after_9999_are_missing(postgres):
     schema = make_schema("t", {"v": "date"}, None, None, "add_remove", None)
     for kind in ("date", "timestamp", "timestamptz"):
         run(postgres, "DROP TABLE IF EXISTS t", f"CREATE TABLE t (v {kind})")
         run(postgres, "INSERT INTO t VALUES ('infinity'), ('-infinity'), ('0044-03-15 BC'), ('200000-01-01'), (NULL)")
-        for where, rows in (("v > '2020-01-01'", 2), ("v < '0001-01-01'", 2), ("v IS NULL", 1)):
+        for where, rows in (("v > '2020-01-01'", 0), ("v < '2020-01-01'", 0), ("v IS NULL", 5)):
             assert counted(schema, plan_of(schema, (lw.count(),), (), where), f"{postgres}#t")[0] == [(0, rows)]
 
 
@@ -616,7 +616,7 @@ READABLE = {
         (),
     ),
 }  # fmt: skip
-PEOPLE = {"int2", "int4", "int8", "float4", "float8", "numeric", "positive", "above", "text", "varchar", "bpchar",
+PEOPLE = {"int2", "int4", "int8", "numeric", "positive", "above", "text", "varchar", "bpchar",
           "char(3)", "name", "uuid", "mood", "moods", "label"}  # fmt: skip
 LIKE_TEXT = [  # as citext is made
     "CREATE TYPE like_text",
@@ -693,7 +693,6 @@ PERSONS = {
         ["Infinity"],
         ["1.0000000000000000000001"],
     ],
-    "float8": [["0", "-0"], ["5e-324"], ["1e300"], ["Infinity"], ["1.5"], ["9007199254740993", "9007199254740992"]],
     "uuid": [["A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]],
     "mood": [["a"], ["A"], ["b"]],
     "char(4)": [["a", "a  "], ["A"], [" a"]],
@@ -733,7 +732,7 @@ def test_E2_people_of_every_type_are_told_apart_by_their_values(postgres, kind):
             for i in range(6):  # shared equally: 2^16 // 6 each, whoever they are
                 for table, cell in (("t", same[i % len(same)]), ("plain", same[0])):
                     connection.execute(f"INSERT INTO {table} VALUES (CAST(%s AS {kind}), %s)", [cell, f"k{i}"])
-        for cell in ["NaN", None] if kind in ("numeric", "float8") else [None]:
+        for cell in ["NaN", None] if kind == "numeric" else [None, "\1x"] if kind in ("text", "label") else [None]:
             connection.execute(f"INSERT INTO t VALUES (CAST(%s AS {kind}), 'k0')", [cell])
     assert weights_of(f"{postgres}#t") == ([(0, len(PERSONS[kind]) * 6 * (2**16 // 6))], [])
     schema = make_schema("t", {"key": "text"}, "v", 1, "add_remove", None)
@@ -780,7 +779,7 @@ def test_E2_texts_are_equal_only_byte_by_byte_whatever_their_collation(postgres,
 def test_a_text_is_read_with_a_collation_of_its_bytes():
     """As the test above, where there is no ICU."""
     read = [*engine._CELLS["text"].values(), *(engine._PEOPLE[kind] for kind in engine._TEXTS)]
-    assert set(read) == {'CAST({x} AS TEXT) COLLATE "C"'}
+    assert all(how.removesuffix(" END").endswith(' AS TEXT) COLLATE "C"') for how in read)
 
 
 def test_a_hundred_thousand_keys(postgres, tmp_path):
