@@ -549,22 +549,22 @@ MUTANTS = (
         "ledgers",
         "ledger.py",
         "        asked = question_key(amount, amount_delta, text)\n"
-        "        with self._transaction(write=True) as connection:\n"
-        "            last = self._last(connection, lock=True)\n"
-        "            found = store.rows(connection, store.BY_KEY, key=asked)\n"
+        "        with self._turn(write=True) as turn:\n"
+        "            last = turn.last\n"
+        "            found = store.rows(turn.connection, store.BY_KEY, key=asked)\n"
         "            if found:\n"
-        "                return self._found(connection, self._sound(found[0]))\n"
-        "            mine = None if analyst is None else self._analyst(connection, analyst)\n"
+        "                return self._found(turn.connection, self._sound(found[0]))\n"
+        "            mine = None if analyst is None else self._analyst(turn.connection, analyst)\n"
         "            self._refuse_beyond(last, mine, amount, amount_delta)\n",
         "        asked = question_key(amount, amount_delta, text)\n"
-        "        with self._transaction() as connection:\n"
-        "            before = self._last(connection)\n"
-        "        with self._transaction(write=True) as connection:\n"
-        "            last = self._last(connection, lock=True)\n"
-        "            found = store.rows(connection, store.BY_KEY, key=asked)\n"
+        "        with self._turn() as turn:\n"
+        "            before = turn.last\n"
+        "        with self._turn(write=True) as turn:\n"
+        "            last = turn.last\n"
+        "            found = store.rows(turn.connection, store.BY_KEY, key=asked)\n"
         "            if found:\n"
-        "                return self._found(connection, self._sound(found[0]))\n"
-        "            mine = None if analyst is None else self._analyst(connection, analyst)\n"
+        "                return self._found(turn.connection, self._sound(found[0]))\n"
+        "            mine = None if analyst is None else self._analyst(turn.connection, analyst)\n"
         "            self._refuse_beyond(before, mine, amount, amount_delta)\n",
     ),
     Mutant(
@@ -601,6 +601,22 @@ MUTANTS = (
         "chain.py",
         '        if digest(row) != row["hash"]:\n',
         '        if len(digest(row)) != len(row["hash"]):\n',
+    ),
+    Mutant(
+        "an open ledger goes on with an older copy",
+        "T26",
+        "ledgers",
+        "ledger.py",
+        "        if not found or digest(found[0]) != seen:\n",
+        "        if found is None:\n",
+    ),
+    Mutant(
+        "an open ledger remembers a number and no hash",
+        "T26",
+        "ledgers",
+        "ledger.py",
+        "        if not found or digest(found[0]) != seen:\n",
+        "        if not found:\n",
     ),
     Mutant(
         "an answer stands for another number of rows per person",

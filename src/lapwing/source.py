@@ -161,7 +161,7 @@ class Source:
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; none is made."""
         try:
-            return Ledger.open(self._where).remaining
+            return self._ledger_as_it_is().remaining
         except NoLedger:
             return None
 
@@ -214,9 +214,14 @@ class Source:
 
     def _ledger_if_any(self) -> Ledger | None:
         try:
-            return Ledger.open(self._where, wait=1)
+            return self._ledger_as_it_is(wait=1)
         except LapwingError:
             return None
+
+    def _ledger_as_it_is(self, wait: float = 30) -> Ledger:
+        """Return the ledger if it exists; the one that is open, for it remembers what it saw (claim L5)."""
+        opened: Ledger | None = self.__dict__.get("ledger")
+        return Ledger.open(self._where, wait=wait) if opened is None else opened
 
     def release(
         self,

@@ -1,4 +1,4 @@
-"""The budget holds on this machine: claims L1 to L4, and "charge, aggregate, add noise, record, show" of claim R2.
+"""The budget holds on this machine: claims L1 to L5, and "charge, aggregate, add noise, record, show" of claim R2.
 
 Everything is asked through ``Ledger``, ``Source`` and the command line; what is found is exact: no false alarms.
 """
@@ -28,7 +28,7 @@ from ..source import Source
 from . import others
 from .finding import Finding
 from .room import Room, Table
-from .tampering import rolled_back, tampered, verifies
+from .tampering import exchanged, rolled_back, tampered, verifies
 
 TENTH = Fraction(1, 10)
 
@@ -43,6 +43,7 @@ def ledgers(room: Room) -> Iterator[Finding]:
     yield _killed(room)
     yield tampered(room)
     yield rolled_back(room)
+    yield exchanged(room)
     yield _bad_epsilon(room)
     yield _refused(room)
     yield _charged_first(room)

@@ -30,10 +30,10 @@ def fails(promise: Callable[[Room], Finding], room: Room) -> bool:
         return True
 
 
-def test_L1_to_L4_hold_on_this_build(room):
+def test_L1_to_L5_hold_on_this_build(room):
     found = list(ledgers.ledgers(room))
     assert [each for each in found if not each.passed] == []
-    assert len(found) == 14
+    assert len(found) == 15
     assert sum(each.false_alarm for each in found) == 0
 
 
@@ -88,6 +88,12 @@ def test_T26_a_cached_balance_is_found(room, monkeypatch):
 def test_L4_a_chain_that_is_not_checked_is_found(room, monkeypatch):
     monkeypatch.setattr("lapwing.chain.digest", lambda row: row["hash"])
     assert fails(tampering.tampered, room)
+
+
+def test_L5_a_ledger_that_remembers_nothing_is_found(room, monkeypatch):
+    assert not fails(tampering.exchanged, room)
+    monkeypatch.setattr(Ledger, "_remember", lambda *_: None)
+    assert fails(tampering.exchanged, room)
 
 
 def test_T26_a_ledger_that_forgets_the_last_charge_is_found_after_a_kill(room, monkeypatch):
