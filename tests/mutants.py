@@ -619,6 +619,34 @@ MUTANTS = (
         "        if not found:\n",
     ),
     Mutant(
+        "a new ledger is made in place of an empty file",
+        "T26",
+        "ledgers",
+        "store.py",
+        "    if not found.st_size:\n        raise LedgerError(\n",
+        "    if not found.st_size:\n"
+        "        place.file.unlink()\n"
+        "        return False\n"
+        "    if not found.st_size:\n"
+        "        raise LedgerError(\n",
+    ),
+    Mutant(
+        "a new ledger takes the name of one that is there",
+        "T25 T26",
+        "ledgers",
+        "store.py",
+        "        os.link(made, target)\n",
+        "        made.replace(target)\n",
+    ),
+    Mutant(
+        "a ledger has its name before it is whole",
+        "T25 T26",
+        "ledgers",
+        "store.py",
+        '        made = Path(folder) / "new.ledger"\n',
+        "        made = target\n",
+    ),
+    Mutant(
         "an answer stands for another number of rows per person",
         "T18 T27",
         "ledgers",

@@ -41,7 +41,7 @@ from . import exact, store
 from .chain import START, State, digest, question_key, sha256
 from .errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from .exact import ATTO, NANO, Number
-from .store import VERSION, Row
+from .store import VERSION, Place, Row
 
 _log = logging.getLogger("lapwing.ledger")
 _log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
@@ -97,9 +97,10 @@ class _Turn:
 class Ledger:
     """A ledger in an SQLite file or a PostgreSQL database; make one with ``Ledger.open``."""
 
-    def __init__(self, engine: sa.Engine, where: str) -> None:
-        self._engine = engine
-        self.where = where
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._engine = place.engine
+        self.where = place.where
         self._seen = (0, START)  # number and hash of the last entry that any call saw
         self._lock = threading.Lock()
 
@@ -125,15 +126,13 @@ class Ledger:
         """
         total = None if epsilon is None else _nano(epsilon)
         total_delta = None if delta is None else _atto(delta)
-        patience = exact.positive(wait, "wait")
-        ledger = cls(*store.connect(where, min(patience, Fraction(10**6)), create=total is not None))
-        with ledger._transaction() as connection:
-            exists = ledger._exists(connection)
-        if not exists:
+        patience = min(exact.positive(wait, "wait"), Fraction(10**6))
+        ledger = cls(store.connect(where, patience))
+        if not ledger._exists():
             if total is None:
                 raise NoLedger(ledger.where)
-            with ledger._transaction(write=True) as connection:
-                ledger._create(connection, total, total_delta or 0)
+            ledger._create(total, total_delta or 0, patience)
+            ledger._exists()  # if something else was put there meanwhile, it is refused
         last = ledger._check_chain()
         for asked, has, unit, letter in (
             (total, last["total"], NANO, "ε"),
@@ -432,27 +431,52 @@ class Ledger:
         turn.last = row
         return row
 
-    def _exists(self, connection: sa.Connection) -> bool:
+    # --- making one ---
+
+    def _exists(self) -> bool:
         """Return whether there is a ledger of a known version; refuse what is something else."""
-        names = set(sa.inspect(connection).get_table_names())
-        if store.head.name not in names:
-            if names and connection.dialect.name == "sqlite":
+        with self._plainly():
+            if not store.is_there(self._place):
+                return False
+        with self._transaction() as connection:
+            return self._is_made(connection)
+
+    def _is_made(self, connection: sa.Connection) -> bool:
+        names, needed = store.tables(connection), set(store.metadata.tables)
+        if not names & needed:
+            if self._place.file is not None:
                 raise LedgerError(self.where, "is not a ledger but another database", "Give another path.")
             return False
+        if not needed <= names:
+            raise self._damaged(f"it has no table {min(needed - names)}")
         versions = connection.scalars(sa.select(store.head.c.version)).all()
+        if not versions:
+            raise self._damaged("its head is missing")
         if versions != [VERSION]:
             raise LedgerError(
                 self.where, f"has a format that this version of Lapwing does not know ({versions})", "Update Lapwing."
             )
         return True
 
-    def _create(self, connection: sa.Connection, total: int, total_delta: int) -> None:
-        """Make the tables and the first entry; of two who do this at once, the second waits and finds them made."""
-        if connection.dialect.name == "postgresql":
-            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7667)")
-        if self._exists(connection):
+    def _create(self, total: int, total_delta: int, wait: Fraction) -> None:
+        """Make a ledger where there is none; of two who do this at once, the second finds that of the first."""
+
+        def fill(engine: sa.Engine) -> None:
+            with Ledger(Place(engine, self.where))._transaction(write=True) as connection:
+                self._fill(connection, total, total_delta)
+
+        if self._place.file is not None:
+            with self._plainly():
+                store.put_new(self._place.file, self.where, wait, fill)
             return
-        store.metadata.create_all(connection)
+        with self._transaction(write=True) as connection:
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7667)")
+            if not self._is_made(connection):
+                self._fill(connection, total, total_delta)
+
+    def _fill(self, connection: sa.Connection, total: int, total_delta: int) -> None:
+        """Make the tables and the first entry."""
+        store.metadata.create_all(connection, checkfirst=False)
         connection.execute(store.ADD_HEAD, {"version": VERSION, "number": 0, "hash": START})
         start = _Turn(connection, {})
         self._append(start, kind="open", epsilon=total, delta=total_delta, total=total, total_delta=total_delta)
@@ -496,10 +520,15 @@ class Ledger:
 
     @contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        """Run a block in one transaction; what the database says when it fails goes to the operator's log only."""
+        """Run a block in one transaction."""
+        with self._plainly(), store.open_connection(self._engine, write=write) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _plainly(self) -> Iterator[None]:
+        """Say in our words what failed; what the database or the system says goes to the operator's log only."""
         try:
-            with store.open_connection(self._engine, write=write) as connection, connection.begin():
-                yield connection
+            yield
         except (SQLAlchemyError, sqlite3.Error, UnicodeError, OSError, OverflowError) as error:  # damage brings all
             _log.error("ledger %s: %s", self.where, error)
             raise LedgerError(self.where, *store.plain(error)) from None

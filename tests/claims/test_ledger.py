@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -15,6 +16,7 @@ import time
 from contextlib import closing, suppress
 from fractions import Fraction as F
 from itertools import count
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -293,6 +295,88 @@ def test_L3_a_killed_process_leaves_all_that_was_granted_in_the_one_file(tmp_pat
     moved = tmp_path / "elsewhere"
     path.rename(moved)
     assert Ledger.open(moved, epsilon=1).spent == spent >= F(2, 1000)
+
+
+MAKER = """
+import sys
+from lapwing.ledger import Ledger
+ledger = Ledger.open(sys.argv[1], epsilon=1)
+print(ledger.charge(sys.argv[2], "0.1").number)
+"""
+
+
+def test_L1_T25_processes_that_make_one_ledger_at_once_spend_one_budget(where):
+    for turn in range(3):
+        place = f"{where}{turn}" if where.endswith(".ledger") else where
+        numbers = [int(output) for output in run_together(MAKER, place, 6)]
+        assert sorted(numbers) == list(range(2, 8))
+        assert (Ledger.open(place).spent, Ledger.open(place).verify()) == (F(6, 10), 7)
+        if place == where:
+            break
+    else:
+        assert not list(Path(where).parent.glob(".lapwing-*"))
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without hard links"])
+def test_L3_kill_at_every_single_step_of_making_leaves_a_whole_ledger_or_none(tmp_path, monkeypatch, links):
+    """Killed before each call of the system that names something, and before each statement and commit."""
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    outcomes, taken = [], 0
+    for step in range(60):
+        path = tmp_path / f"{step}.ledger"
+
+        def work(write, path=path, step=step) -> None:
+            left = [step]
+
+            def dying(call):
+                def called(*arguments, **options):
+                    left[0] -= 1
+                    if left[0] < 0:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return call(*arguments, **options)
+
+                return called
+
+            for name in ("mkdir", "link", "replace", "rename", "fsync", "unlink", "rmdir"):
+                setattr(os, name, dying(getattr(os, name)))
+            os.open = dying(os.open)
+            make = sa.create_engine
+
+            def watched(*arguments, **options):
+                engine = make(*arguments, **options)
+                for name in ("before_cursor_execute", "commit", "begin"):
+                    sa.event.listen(engine, name, dying(lambda *_: None))
+                return engine
+
+            sa.create_engine = watched
+            Ledger.open(path, epsilon=1)
+            write(json.dumps(["made"]))
+
+        process, receive = child(work)
+        os.waitpid(process, 0)
+        finished = bool(told(receive))
+        size = path.stat().st_size if path.exists() else None
+        outcomes.append((finished, bool(size)))
+        taken += size == 0
+        if size == 0:  # the name was taken, without hard links: it is refused until someone looks
+            assert not links
+            with pytest.raises(errors.LedgerError, match="is an empty file"):
+                Ledger.open(path, epsilon=1)
+            continue
+        assert Ledger.open(path, epsilon=1).verify() == 1
+        if finished:
+            break
+    assert outcomes[0] == (False, False)
+    assert (False, True) in outcomes  # killed after it had its name
+    assert outcomes[-1] == (True, True)
+    assert bool(taken) is not links
+    names = {each.name for each in tmp_path.iterdir() if not each.name.startswith(".lapwing-")}
+    assert names == {f"{step}.ledger" for step in range(len(outcomes))}
+
+
+def no_links(*_, **__):
+    raise PermissionError(errno.EPERM, "Operation not permitted")
 
 
 # --- L4: tampering ---

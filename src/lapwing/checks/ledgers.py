@@ -10,10 +10,12 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -40,6 +42,8 @@ def ledgers(room: Room) -> Iterator[Finding]:
     with others.started(others.racer, 2) as racers:
         yield _raced(room, racers)
         yield _asked_at_once(room, racers)
+        yield _made_at_once(room, racers)
+    yield _made_anew(room)
     yield _killed(room)
     yield tampered(room)
     yield rolled_back(room)
@@ -110,6 +114,31 @@ def _one_budget(room: Room) -> Finding:
     )
 
 
+def _made_anew(room: Room) -> Finding:
+    """A spent ledger cut to nothing, and whatever else is there, is no place for a new one, and stays as it is."""
+    spent, text, database, folder = (room.path("ledger") for _ in range(4))
+    Ledger.open(spent, 1).charge("all of it", 1)
+    spent.write_bytes(b"")
+    text.write_text("not a ledger")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE visits (x)")
+    folder.mkdir()
+    places = (spent, text, database, folder)
+    before = [_content(place) for place in places]
+    refused = [_refusal(lambda: Ledger.open(place, 1).charge("more", 1)) is not None for place in places]  # noqa: B023
+    same = [_content(place) for place in places] == before
+    return Finding(
+        "L1: a ledger is made only where nothing is, not in an empty file either",
+        all(refused) and same,
+        f"{sum(refused)} of {len(refused)} places that were taken were refused, and "
+        f"{'all' if same else 'not all'} of them are as they were.",
+    )
+
+
+def _content(place: Path) -> bytes | list[str]:
+    return sorted(each.name for each in place.iterdir()) if place.is_dir() else place.read_bytes()
+
+
 def _raced(room: Room, racers: Sequence[others.Process]) -> Finding:
     """Each round is a new ledger with room for three, so that everyone is at its ceiling at the same moment."""
     rounds = 60 if room.deep else 8
@@ -139,6 +168,23 @@ def _asked_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
         "L2: those who ask the same at once get one answer for one charge",
         wrong == 0,
         f"{wrong} of {rounds} rounds had more than one charge or answer, 0 may.",
+    )
+
+
+def _made_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
+    rounds = 40 if room.deep else 12
+    everyone = 3 * (len(racers) + 1)
+    granted, kept = [], 0
+    for _ in range(rounds):
+        where = room.path("ledger")
+        granted.append(sum(_race(racers, "make", str(where))))
+        ledger = Ledger.open(where, 1)
+        kept += ledger.spent == everyone * TENTH and verifies(ledger)
+    return Finding(
+        "L1: those who make one ledger at once spend one budget",
+        granted == [everyone] * rounds and kept == rounds,
+        f"In {rounds} rounds {min(granted)} to {max(granted)} of {everyone} could open it and charge, and {kept} "
+        "ledgers hold what everyone charged.",
     )
 
 

@@ -101,7 +101,26 @@ def ask_together(where: str, name: str, epsilon: str, threads: int) -> list[Any]
     return given
 
 
-RACES: dict[str, Callable[[str, str, str, int], Any]] = {"charge": charge_together, "ask": ask_together}
+def make_together(where: str, name: str, epsilon: str, threads: int) -> int:
+    """Make one ledger of total 1 from many threads at once, and charge each a little; return how many were granted."""
+    ready, granted = threading.Barrier(threads), []
+
+    def make(thread: int) -> None:
+        ready.wait()
+        try:
+            granted.append(Ledger.open(where, 1).charge([name, thread], epsilon).number)
+        except LedgerError:
+            return
+
+    _run([threading.Thread(target=make, args=(thread,)) for thread in range(threads)])
+    return len(granted)
+
+
+RACES: dict[str, Callable[[str, str, str, int], Any]] = {
+    "charge": charge_together,
+    "ask": ask_together,
+    "make": make_together,
+}
 
 
 def _run(threads: Sequence[threading.Thread]) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from lapwing import exact, ledger, release, source
+from lapwing import exact, ledger, release, source, store
 from lapwing.checks import ledgers, others, tampering
 from lapwing.checks.finding import Finding
 from lapwing.checks.room import Room
@@ -33,7 +33,7 @@ def fails(promise: Callable[[Room], Finding], room: Room) -> bool:
 def test_L1_to_L5_hold_on_this_build(room):
     found = list(ledgers.ledgers(room))
     assert [each for each in found if not each.passed] == []
-    assert len(found) == 15
+    assert len(found) == 17
     assert sum(each.false_alarm for each in found) == 0
 
 
@@ -94,6 +94,26 @@ def test_L5_a_ledger_that_remembers_nothing_is_found(room, monkeypatch):
     assert not fails(tampering.exchanged, room)
     monkeypatch.setattr(Ledger, "_remember", lambda *_: None)
     assert fails(tampering.exchanged, room)
+
+
+def test_T26_a_ledger_made_in_place_of_an_empty_file_is_found(room, monkeypatch):
+    there = store.is_there
+
+    def make_room(place):
+        if place.file.exists() and not place.file.is_dir() and not place.file.stat().st_size:
+            place.file.unlink()
+        return there(place)
+
+    assert not fails(ledgers._made_anew, room)
+    monkeypatch.setattr(store, "is_there", make_room)
+    assert fails(ledgers._made_anew, room)
+
+
+def test_T25_a_ledger_that_replaces_another_is_found(room, monkeypatch):
+    alone = partial(ledgers._made_at_once, racers=())
+    assert not fails(alone, room)
+    monkeypatch.setattr(store, "_name", lambda made, target: made.replace(target))
+    assert fails(alone, room)
 
 
 def test_T26_a_ledger_that_forgets_the_last_charge_is_found_after_a_kill(room, monkeypatch):
