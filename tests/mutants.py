@@ -625,7 +625,7 @@ MUTANTS = (
         "store.py",
         "    if not found.st_size:\n        raise LedgerError(\n",
         "    if not found.st_size:\n"
-        "        place.file.unlink()\n"
+        "        kept.file.unlink()\n"
         "        return False\n"
         "    if not found.st_size:\n"
         "        raise LedgerError(\n",
@@ -645,6 +645,38 @@ MUTANTS = (
         "store.py",
         '        made = Path(folder) / "new.ledger"\n',
         "        made = target\n",
+    ),
+    Mutant(
+        "a ledger that is not named is in the working directory",
+        "T26",
+        "ledgers",
+        "place.py",
+        "    if folder is not None:\n        return beside(folder, name, before)\n",
+        "    if name:\n        return beside(Path(), name, before)\n",
+    ),
+    Mutant(
+        "the name of a source is a path",
+        "T26",
+        "ledgers",
+        "place.py",
+        "    if _PLAIN.fullmatch(name):\n",
+        "    if name:\n",
+    ),
+    Mutant(
+        "two names share a ledger",
+        "T26",
+        "ledgers",
+        "place.py",
+        'return f"{start}={sha256(name.encode()).hexdigest()[:16]}.ledger"',
+        'return f"{start}.ledger"',
+    ),
+    Mutant(
+        "a ledger that is where it was kept before is left behind",
+        "T26",
+        "ledgers",
+        "place.py",
+        "if self.before is None or _exists(Path(self.where)) or not _exists(self.before):",
+        "if self.where:",
     ),
     Mutant(
         "an answer stands for another number of rows per person",

@@ -32,6 +32,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from os import PathLike
+from shlex import quote
 from typing import Any
 
 import sqlalchemy as sa
@@ -41,7 +42,7 @@ from . import exact, store
 from .chain import START, State, digest, question_key, sha256
 from .errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from .exact import ATTO, NANO, Number
-from .store import VERSION, Place, Row
+from .store import VERSION, Row, Store
 
 _log = logging.getLogger("lapwing.ledger")
 _log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
@@ -97,10 +98,10 @@ class _Turn:
 class Ledger:
     """A ledger in an SQLite file or a PostgreSQL database; make one with ``Ledger.open``."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._engine = place.engine
-        self.where = place.where
+    def __init__(self, kept: Store) -> None:
+        self._kept = kept
+        self._engine = kept.engine
+        self.where = kept.where
         self._seen = (0, START)  # number and hash of the last entry that any call saw
         self._lock = threading.Lock()
 
@@ -143,7 +144,7 @@ class Ledger:
                     ledger.where,
                     f"was asked to have the total {letter} = {exact.text(Fraction(asked, unit))}, "
                     f"but it has {exact.text(Fraction(has, unit))}",
-                    f"Change the total by an entry of its own: `lapwing ledger {ledger.where} total`.",
+                    f"Change the total by an entry of its own: `lapwing ledger {quote(ledger.where)} total`.",
                 )
         return ledger
 
@@ -436,7 +437,7 @@ class Ledger:
     def _exists(self) -> bool:
         """Return whether there is a ledger of a known version; refuse what is something else."""
         with self._plainly():
-            if not store.is_there(self._place):
+            if not store.is_there(self._kept):
                 return False
         with self._transaction() as connection:
             return self._is_made(connection)
@@ -444,7 +445,7 @@ class Ledger:
     def _is_made(self, connection: sa.Connection) -> bool:
         names, needed = store.tables(connection), set(store.metadata.tables)
         if not names & needed:
-            if self._place.file is not None:
+            if self._kept.file is not None:
                 raise LedgerError(self.where, "is not a ledger but another database", "Give another path.")
             return False
         if not needed <= names:
@@ -462,12 +463,12 @@ class Ledger:
         """Make a ledger where there is none; of two who do this at once, the second finds that of the first."""
 
         def fill(engine: sa.Engine) -> None:
-            with Ledger(Place(engine, self.where))._transaction(write=True) as connection:
+            with Ledger(Store(engine, self.where))._transaction(write=True) as connection:
                 self._fill(connection, total, total_delta)
 
-        if self._place.file is not None:
+        if self._kept.file is not None:
             with self._plainly():
-                store.put_new(self._place.file, self.where, wait, fill)
+                store.put_new(self._kept.file, self.where, wait, fill)
             return
         with self._transaction(write=True) as connection:
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7667)")

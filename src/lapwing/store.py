@@ -112,7 +112,7 @@ def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) ->
 
 
 @dataclass(frozen=True)
-class Place:
+class Store:
     """A path or URL: its engine, the text by which messages speak of it (no user, no password), and its file if any."""
 
     engine: sa.Engine
@@ -120,8 +120,8 @@ class Place:
     file: Path | None = None
 
 
-def connect(where: object, wait: Fraction) -> Place:
-    """Return the place that a path or URL names; nothing is opened or made."""
+def connect(where: object, wait: Fraction) -> Store:
+    """Return what a path or URL names; nothing is opened or made."""
     try:
         text = os.fspath(where)  # type: ignore[call-overload]
         if not isinstance(text, str) or "\0" in text or not text:
@@ -136,7 +136,7 @@ def connect(where: object, wait: Fraction) -> Place:
         path = Path(text).expanduser().absolute()
     except RuntimeError as error:
         raise LedgerError(text, *plain(error)) from None
-    return Place(_sqlite(path, wait, "rw"), text, path)
+    return Store(_sqlite(path, wait, "rw"), text, path)
 
 
 def _sqlite(path: Path, wait: Fraction, mode: Literal["rw", "rwc"]) -> sa.Engine:
@@ -165,24 +165,24 @@ def _sqlite(path: Path, wait: Fraction, mode: Literal["rw", "rwc"]) -> sa.Engine
     return engine
 
 
-def is_there(place: Place) -> bool:
+def is_there(kept: Store) -> bool:
     """Return whether the place may hold a ledger: always on a server; a file is refused if it cannot be one."""
-    if place.file is None:
+    if kept.file is None:
         return True
     try:
-        found = place.file.stat()
+        found = kept.file.stat()
         for _ in range(5):  # where there are no hard links, one that is being put in place is empty for a moment
             if found.st_size:
                 break
             time.sleep(0.1)
-            found = place.file.stat()
+            found = kept.file.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     if not stat.S_ISREG(found.st_mode):
-        raise LedgerError(place.where, "is not a file", "Give the path of a file.")
+        raise LedgerError(kept.where, "is not a file", "Give the path of a file.")
     if not found.st_size:
         raise LedgerError(
-            place.where,
+            kept.where,
             "is an empty file, not a ledger",
             "If it was a ledger, restore it from a copy: a new one would start at zero. "
             "If it never was, remove it, and a new one can be made.",
@@ -212,7 +212,7 @@ def put_new(file: Path, where: str, wait: Fraction, fill: Callable[[sa.Engine], 
         fill(_sqlite(made, wait, "rwc"))
         with suppress(FileExistsError):
             _name(made, target)
-    _sync(target.parent)
+    sync(target.parent)
 
 
 def _name(made: Path, target: Path) -> None:
@@ -230,7 +230,7 @@ def _name(made: Path, target: Path) -> None:
             raise
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     """Make the names in a folder durable; every commit to a ledger does the same for its own folder."""
     with suppress(PermissionError):  # a folder that may be written but not read; the first commit will sync it
         opened = os.open(folder, os.O_RDONLY)
@@ -240,7 +240,7 @@ def _sync(folder: Path) -> None:
             os.close(opened)
 
 
-def _connect_postgresql(where: str, wait: Fraction) -> Place:
+def _connect_postgresql(where: str, wait: Fraction) -> Store:
     try:
         url = sa.make_url(where).set(drivername="postgresql+psycopg")
         if "@" in (url.host or "") or not set(url.query) <= ALLOWED:
@@ -262,7 +262,7 @@ def _connect_postgresql(where: str, wait: Fraction) -> Place:
             cursor.execute(f"SET lock_timeout = {milliseconds}")
         connection.commit()
 
-    return Place(engine, f"postgresql://{url.host or 'local'}/{url.database or ''}")
+    return Store(engine, f"postgresql://{url.host or 'local'}/{url.database or ''}")
 
 
 AGAIN = "Try again: what was charged stays charged, and nothing is charged twice."

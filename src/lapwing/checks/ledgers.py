@@ -44,6 +44,7 @@ def ledgers(room: Room) -> Iterator[Finding]:
         yield _asked_at_once(room, racers)
         yield _made_at_once(room, racers)
     yield _made_anew(room)
+    yield from _unnamed(room)
     yield _killed(room)
     yield tampered(room)
     yield rolled_back(room)
@@ -133,6 +134,53 @@ def _made_anew(room: Room) -> Finding:
         f"{sum(refused)} of {len(refused)} places that were taken were refused, and "
         f"{'all' if same else 'not all'} of them are as they were.",
     )
+
+
+def _unnamed(room: Room) -> Iterator[Finding]:
+    """Ask sources that name no ledger, in a process whose user has a home in this room, from several folders."""
+    here, there, left = (room.path("folder") for _ in range(3))
+    for folder in (here, there, left):
+        folder.mkdir()
+    home, table = room.path("home"), here / "table.parquet"
+    Path(room.parquet({"x": [0.5]}, {"x": "DOUBLE"})).rename(table)
+    with others.started(others.asker, XDG_DATA_HOME=str(home)) as (asker,):
+
+        def ask(folder: Path, given: str | None, name: str, epsilon: str) -> tuple[Path | None, str]:
+            """Return where the ledger is and what is spent, or nothing and the refusal."""
+            others.tell(asker, [str(folder), given, name, epsilon])
+            place, told = others.answer(asker)
+            return place and Path(place), told
+
+        found = [ask(here, None, "t", "0.1"), ask(there, None, "t", "0.2")]
+        found += [ask(here, "table.parquet", "t", "0.1"), ask(there, str(table), "t", "0.2")]
+        found += [ask(there, "../*/table.parquet", "t", "0.3")]
+        own = home / "lapwing" / "t.ledger"
+        due = [(own, "1/10"), (own, "3/10"), (here / "t.ledger", "1/10"), (here / "t.ledger", "3/10")]
+        due += [(room.folder / "t.ledger", "3/10")]
+        kept = sum(each == right for each, right in zip(found, due, strict=True))
+        yield Finding(
+            "L1: a source that names no ledger has the same one, whatever the working directory is",
+            kept == len(due),
+            f"{kept} of {len(due)} tables and relations had their ledger where it is due, with what was spent from "
+            "other folders.",
+        )
+        odd = ("../x", "..", "a/x", "a_x", "./x", "ä")
+        places = [ask(there, None, name, "0.1") for name in odd]
+        inside = {place for place, spent in places if place and place.parent == own.parent and spent == "1/10"}
+        yield Finding(
+            "L1: the name of a source is no path, and two names are two ledgers",
+            len(inside) == len(odd),
+            f"{len(inside)} of {len(odd)} names had a ledger of their own in the user's folder.",
+        )
+        Ledger.open(left / "x.ledger", 1).charge("what was spent before", "0.9")
+        refusals = [ask(left, given, "x", "0.2") for given in (None, str(table))]
+        refused = sum(place is None and str(left / "x.ledger") in told for place, told in refusals)
+        new = [place for place in (own.with_name("x.ledger"), here / "x.ledger") if place.exists()]
+        yield Finding(
+            "L1: a ledger that is where it was kept before is not left behind for a new one",
+            refused == 2 and not new,
+            f"{refused} of 2 sources asked for it to be moved, and {len(new)} made a new one.",
+        )
 
 
 def _content(place: Path) -> bytes | list[str]:

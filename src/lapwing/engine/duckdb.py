@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatch
 from glob import escape, glob, has_magic
 from importlib import import_module
+from itertools import takewhile
 from numbers import Number
 from os import PathLike, fspath
 from pathlib import Path
@@ -84,6 +85,16 @@ class DuckDBTable(Table):
     @property
     def is_csv(self) -> bool:  # type: ignore[override]
         return self.path is not None and _uncompressed(self.path).endswith((".csv", ".tsv"))
+
+    @property
+    def folder(self) -> Path | None:  # type: ignore[override]
+        """The folder of the file; of a glob, the one before its first part with a wildcard."""
+        if self.path is None:
+            return None
+        path = Path(self.path)
+        if not has_magic(self.path) or path.exists():
+            return path.parent
+        return Path(*takewhile(lambda part: not has_magic(part), path.parts))
 
     def holds(self, file: Path) -> bool:
         if self.path is None:

@@ -33,7 +33,7 @@ def fails(promise: Callable[[Room], Finding], room: Room) -> bool:
 def test_L1_to_L5_hold_on_this_build(room):
     found = list(ledgers.ledgers(room))
     assert [each for each in found if not each.passed] == []
-    assert len(found) == 17
+    assert len(found) == 20
     assert sum(each.false_alarm for each in found) == 0
 
 
@@ -99,10 +99,10 @@ def test_L5_a_ledger_that_remembers_nothing_is_found(room, monkeypatch):
 def test_T26_a_ledger_made_in_place_of_an_empty_file_is_found(room, monkeypatch):
     there = store.is_there
 
-    def make_room(place):
-        if place.file.exists() and not place.file.is_dir() and not place.file.stat().st_size:
-            place.file.unlink()
-        return there(place)
+    def make_room(kept):
+        if kept.file.is_file() and not kept.file.stat().st_size:
+            kept.file.unlink()
+        return there(kept)
 
     assert not fails(ledgers._made_anew, room)
     monkeypatch.setattr(store, "is_there", make_room)
@@ -114,6 +114,12 @@ def test_T25_a_ledger_that_replaces_another_is_found(room, monkeypatch):
     assert not fails(alone, room)
     monkeypatch.setattr(store, "_name", lambda made, target: made.replace(target))
     assert fails(alone, room)
+
+
+def test_the_user_s_own_folder_is_not_touched(room, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(room.folder / "mine"))
+    assert all(each.passed for each in ledgers._unnamed(room))
+    assert not (room.folder / "mine").exists()
 
 
 def test_T26_a_ledger_that_forgets_the_last_charge_is_found_after_a_kill(room, monkeypatch):
