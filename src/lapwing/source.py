@@ -169,8 +169,9 @@ class Source:
 
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; none is made."""
+        opened: Ledger | None = self.__dict__.get("ledger")  # one that is open remembers what it saw (claim L5)
         try:
-            return self._ledger_as_it_is().remaining
+            return (opened or Ledger.open(self._place.found(self.name))).remaining
         except NoLedger:
             return None
 
@@ -223,14 +224,9 @@ class Source:
 
     def _ledger_if_any(self) -> Ledger | None:
         try:
-            return self._ledger_as_it_is(wait=1)
+            return Ledger.open(self._place.found(self.name), wait=1)
         except LapwingError:
             return None
-
-    def _ledger_as_it_is(self, wait: float = 30) -> Ledger:
-        """Return the ledger if it exists; the one that is open, for it remembers what it saw (claim L5)."""
-        opened: Ledger | None = self.__dict__.get("ledger")
-        return Ledger.open(self._place.found(self.name), wait=wait) if opened is None else opened
 
     def release(
         self,
