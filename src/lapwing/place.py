@@ -24,7 +24,7 @@ _ODD = re.compile(r"[^A-Za-z0-9_. -]")
 class Place:
     """Where a ledger is kept: a path or URL.
 
-    ``before`` is where it was kept in the first versions, if none is named; ``private`` that its folder is the user's,
+    ``before`` is where earlier builds kept it, if none is named; ``private`` that its folder is the user's,
     and is made with the first ledger.
     """
 

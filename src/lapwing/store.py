@@ -6,6 +6,7 @@ A file gets its name when it is a whole ledger, and never the name of a file tha
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -71,6 +72,9 @@ answers = sa.Table(
 Row = dict[str, Any]
 
 PLACE = "the path of a file or a postgresql:// URL"
+_URL = re.compile(r"postgres(ql)?(:|//)|.*(://|\bpassword\s*=)", re.IGNORECASE | re.DOTALL)
+"""What is meant as a URL, or as the settings of a connection; as a path it would be shown, a password with it."""
+
 ALLOWED = {"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "options", "application_name"}
 """The parameters of a URL that leave the ledger's own guarantees alone."""
 
@@ -130,7 +134,7 @@ def connect(where: object, wait: Fraction) -> Store:
         raise InvalidParameter(f"a {type(where).__name__}", "ledger", PLACE) from None
     if text.startswith(("postgresql://", "postgres://")):
         return _connect_postgresql(text, wait)
-    if "://" in text or text.startswith("postgres") or "password" in text.lower():
+    if _URL.match(text):
         raise InvalidParameter("something else", "ledger", PLACE)
     try:
         path = Path(text).expanduser().absolute()

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from contextlib import closing
 from fractions import Fraction as F
+from pathlib import Path
 
 import pytest
 
@@ -240,7 +241,10 @@ def test_a_file_that_is_not_there_is_not_made_without_a_total(tmp_path):
     assert not (tmp_path / "none.ledger").exists()
     with pytest.raises(errors.LedgerError, match="there is no folder"):
         Ledger.open(tmp_path / "no folder" / "a.ledger", epsilon=1)
-    for place in ("mysql://somewhere", "postgres//ana:4711@h", "host=h password=4711", "", "a\0b", None, b"x", 5):
+    for place in (
+        "mysql://somewhere", "postgres//ana:4711@h", "host=h password=4711", "Password = 4711", "", "a\0b", None, b"x",
+        5, Path("postgresql://ana:4711@h/x"),
+    ):  # fmt: skip
         with pytest.raises(errors.InvalidParameter, match="postgresql:// URL") as caught:
             Ledger.open(place, epsilon=1)
         assert "4711" not in str(caught.value)

@@ -79,6 +79,15 @@ def test_a_table_of_files_has_its_ledger_beside_them(home, table, folder):
     assert place(table) == str(Path(folder) / "visits.ledger")
 
 
+@pytest.mark.parametrize("folder", ["postgres", "postgresql data", "passwords"])
+def test_a_folder_that_sounds_like_a_server_is_a_folder(home, folder):
+    Path(folder).mkdir()
+    Path(folder, "visits.csv").write_text("x\n1\n")
+    asked = source(f"{folder}/visits.csv")
+    assert asked.release(lw.count(), epsilon=1).entry == 2
+    assert Path(folder, "visits.ledger").exists()
+
+
 def test_brackets_in_the_name_of_a_file_that_is_there_are_no_wildcards(home):
     Path("a[1]").mkdir()
     Path("a[1]/visits.csv").write_text("x\n1\n")
