@@ -44,6 +44,7 @@ def ledgers(room: Room) -> Iterator[Finding]:
         yield _asked_at_once(room, racers)
         yield _made_at_once(room, racers)
     yield _made_anew(room)
+    yield _half_made(room)
     yield from _unnamed(room)
     yield _killed(room)
     yield tampered(room)
@@ -133,6 +134,25 @@ def _made_anew(room: Room) -> Finding:
         all(refused) and same,
         f"{sum(refused)} of {len(refused)} places that were taken were refused, and "
         f"{'all' if same else 'not all'} of them are as they were.",
+    )
+
+
+def _half_made(room: Room) -> Finding:
+    """The disk is full after some pages of a new ledger: nothing is there."""
+    whole = room.path("ledger")
+    Ledger.open(whole, 1)
+    sizes = range(0, whole.stat().st_size, 4096)
+    made, left = 0, 0
+    with others.started(others.cramped) as (maker,):
+        for size in sizes:
+            place = room.path("ledger")
+            others.tell(maker, [str(place), size])
+            made += others.answer(maker)
+            left += place.exists()
+    return Finding(
+        "L3: a ledger that cannot be made whole is not made",
+        made == left == 0 and len(sizes) > 3,
+        f"Of {len(sizes)} ledgers for which the disk had no room {made} were made, and {left} left something.",
     )
 
 

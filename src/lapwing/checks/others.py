@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -150,6 +152,23 @@ def asker() -> None:
             _say([os.path.abspath(source.ledger.where), str(source.ledger.spent)])  # noqa: PTH100
         except LapwingError as error:
             _say([None, str(error)])
+
+
+def cramped() -> None:
+    """For each line (a place, a number of bytes), make a ledger while no file may be larger; answer whether it is made.
+
+    To a process that is not told, this is a disk that is full.
+    """
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for line in sys.stdin:
+        where, size = json.loads(line)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+        try:
+            Ledger.open(where, 1)
+            _say(True)
+        except LedgerError:
+            _say(False)
 
 
 def spender() -> None:
