@@ -15,6 +15,17 @@ JAVA = shutil.which(f"{os.environ['JAVA_HOME']}/bin/java" if os.environ.get("JAV
 NO_JAVA = "NO JAVA HERE: the tests on Spark are SKIPPED; install a Java runtime of version 17 or later to run them"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_real_home(tmp_path_factory):
+    """Keep ledgers that no test names out of the home of whoever runs the tests; processes that are started too."""
+    before = os.environ.get("XDG_DATA_HOME")
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("home"))
+    yield
+    os.environ.pop("XDG_DATA_HOME")
+    if before is not None:
+        os.environ["XDG_DATA_HOME"] = before
+
+
 def pytest_terminal_summary(terminalreporter):
     if any(NO_JAVA in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
         terminalreporter.write_line(NO_JAVA, red=True, bold=True)

@@ -549,22 +549,22 @@ MUTANTS = (
         "ledgers",
         "ledger.py",
         "        asked = question_key(amount, amount_delta, text)\n"
-        "        with self._transaction(write=True) as connection:\n"
-        "            last = self._last(connection, lock=True)\n"
-        "            found = store.rows(connection, store.BY_KEY, key=asked)\n"
+        "        with self._turn(write=True) as turn:\n"
+        "            last = turn.last\n"
+        "            found = store.rows(turn.connection, store.BY_KEY, key=asked)\n"
         "            if found:\n"
-        "                return self._found(connection, self._sound(found[0]))\n"
-        "            mine = None if analyst is None else self._analyst(connection, analyst)\n"
+        "                return self._found(turn.connection, self._sound(found[0]))\n"
+        "            mine = None if analyst is None else self._analyst(turn.connection, analyst)\n"
         "            self._refuse_beyond(last, mine, amount, amount_delta)\n",
         "        asked = question_key(amount, amount_delta, text)\n"
-        "        with self._transaction() as connection:\n"
-        "            before = self._last(connection)\n"
-        "        with self._transaction(write=True) as connection:\n"
-        "            last = self._last(connection, lock=True)\n"
-        "            found = store.rows(connection, store.BY_KEY, key=asked)\n"
+        "        with self._turn() as turn:\n"
+        "            before = turn.last\n"
+        "        with self._turn(write=True) as turn:\n"
+        "            last = turn.last\n"
+        "            found = store.rows(turn.connection, store.BY_KEY, key=asked)\n"
         "            if found:\n"
-        "                return self._found(connection, self._sound(found[0]))\n"
-        "            mine = None if analyst is None else self._analyst(connection, analyst)\n"
+        "                return self._found(turn.connection, self._sound(found[0]))\n"
+        "            mine = None if analyst is None else self._analyst(turn.connection, analyst)\n"
         "            self._refuse_beyond(before, mine, amount, amount_delta)\n",
     ),
     Mutant(
@@ -601,6 +601,82 @@ MUTANTS = (
         "chain.py",
         '        if digest(row) != row["hash"]:\n',
         '        if len(digest(row)) != len(row["hash"]):\n',
+    ),
+    Mutant(
+        "an open ledger goes on with an older copy",
+        "T26",
+        "ledgers",
+        "ledger.py",
+        "        if not found or digest(found[0]) != seen:\n",
+        "        if found is None:\n",
+    ),
+    Mutant(
+        "an open ledger remembers a number and no hash",
+        "T26",
+        "ledgers",
+        "ledger.py",
+        "        if not found or digest(found[0]) != seen:\n",
+        "        if not found:\n",
+    ),
+    Mutant(
+        "a new ledger is made in place of an empty file",
+        "T26",
+        "ledgers",
+        "store.py",
+        "    if not found.st_size:\n        raise LedgerError(\n",
+        "    if not found.st_size:\n"
+        "        kept.file.unlink()\n"
+        "        return False\n"
+        "    if not found.st_size:\n"
+        "        raise LedgerError(\n",
+    ),
+    Mutant(
+        "a new ledger takes the name of one that is there",
+        "T25 T26",
+        "ledgers",
+        "store.py",
+        "        os.link(made, target)\n",
+        "        made.replace(target)\n",
+    ),
+    Mutant(
+        "a ledger has its name before it is whole",
+        "T25 T26",
+        "ledgers",
+        "store.py",
+        '        made = Path(folder) / "new.ledger"\n',
+        "        made = target\n",
+    ),
+    Mutant(
+        "a ledger that is not named is in the working directory",
+        "T26",
+        "ledgers",
+        "place.py",
+        "    if folder is not None:\n        return beside(folder, name, before)\n",
+        "    if name:\n        return beside(Path(), name, before)\n",
+    ),
+    Mutant(
+        "the name of a source is a path",
+        "T26",
+        "ledgers",
+        "place.py",
+        "    if _PLAIN.fullmatch(name):\n",
+        "    if name:\n",
+    ),
+    Mutant(
+        "two names share a ledger",
+        "T26",
+        "ledgers",
+        "place.py",
+        'return f"{start}={sha256(name.encode()).hexdigest()[:16]}.ledger"',
+        'return f"{start}.ledger"',
+    ),
+    Mutant(
+        "a ledger that is where it was kept before is left behind",
+        "T26",
+        "ledgers",
+        "place.py",
+        "if self.before is None or _exists(Path(self.where)) or not _exists(self.before):",
+        "if self.where:",
     ),
     Mutant(
         "an answer stands for another number of rows per person",

@@ -23,7 +23,7 @@ from .cli_output import (
     progress_bar,
     source_argument,
 )
-from .errors import LedgerError, OutputError
+from .errors import InvalidSource, LedgerError, OutputError
 from .exact import text
 
 if TYPE_CHECKING:
@@ -146,6 +146,8 @@ def _left(source: Source) -> str:
         left = source.left()
     except LedgerError:
         return "The ledger is out of reach."
+    except InvalidSource as refusal:  # it is where it was kept before
+        return str(refusal)
     return "There is no ledger yet: the first release makes it." if left is None else f"ε left: {text(left)}"
 
 

@@ -53,7 +53,7 @@ FOURTH = "SELECT AVG(cost) FROM visits"
 def tell(console: Console, folder: Path) -> None:
     """Make the table and the source file in a folder, and tell the story."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("visits.toml", "visits.parquet", "visits.ledger"):
+    for name in ("visits.toml", "visits.parquet", "visits.ledger", "visits.ledger-journal"):
         (folder / name).unlink(missing_ok=True)
     rows = make_table(folder / "visits.parquet")
     (folder / "visits.toml").write_text(SOURCE, encoding="utf-8")

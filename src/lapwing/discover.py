@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import cached_property
+from shlex import quote
 from typing import Any
 
 from . import exact, report
@@ -263,7 +264,7 @@ def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:
         plan.schema.name,
         f"has no total δ, and to look for keys needs δ = {asked}",
         f"Write delta = {asked} (or more, the total that may ever be spent) in the source"
-        f", and: `lapwing ledger {ledger.where} total {exact.text(ledger.total)} --delta {asked}`.",
+        f", and: `lapwing ledger {quote(ledger.where)} total {exact.text(ledger.total)} --delta {asked}`.",
     )
 
 

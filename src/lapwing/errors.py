@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Number
+from shlex import quote
 
 NOTHING_DRAWN = "No noise was drawn and nothing was charged."
 
@@ -224,7 +225,7 @@ class BudgetExceeded(LapwingError):
         fits = f"Ask for {letter} ≤ {left}" if left != "0" else "Nothing more can be asked"
         return (
             f"This release asks for {letter} = {asked}, and {who} has {left} left of {total}. "
-            f"No row was read and nothing was charged. {fits}, or see `lapwing ledger {ledger}`."
+            f"No row was read and nothing was charged. {fits}, or see `lapwing ledger {quote(ledger)}`."
         )
 
 

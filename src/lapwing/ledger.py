@@ -12,6 +12,9 @@ ever removed or changed: a crash never un-spends, and a charge without an answer
 Claim L4 (chain).  ``verify`` names the first entry that was edited, removed, inserted or moved by anyone who did not
 recompute all later hashes; with a head that was kept elsewhere, it finds a ledger rolled back or rewritten.
 
+Claim L5 (memory).  An open ledger remembers the last entry that any of its calls saw.  A later call that does not find
+that entry, because an older copy or another ledger was put in its place, shows nothing and grants nothing.
+
 Every entry carries the totals as they are after it, under its hash, so that a grant needs the last entry alone.
 Amounts are integers: ε in 10^-9, δ in 10^-18.  Format, crash table and limits: docs/reference/ledger.md.
 Proofs: docs/explanation/ledger.md.
@@ -22,12 +25,14 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from os import PathLike
+from shlex import quote
 from typing import Any
 
 import sqlalchemy as sa
@@ -37,7 +42,7 @@ from . import exact, store
 from .chain import START, State, digest, question_key, sha256
 from .errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from .exact import ATTO, NANO, Number
-from .store import VERSION, Row
+from .store import VERSION, Row, Store
 
 _log = logging.getLogger("lapwing.ledger")
 _log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
@@ -82,12 +87,23 @@ class Budget:
         return max(self.total - self.spent, Fraction(0))
 
 
+@dataclass
+class _Turn:
+    """One transaction: its connection, and the last entry as it stands in it."""
+
+    connection: sa.Connection
+    last: Row
+
+
 class Ledger:
     """A ledger in an SQLite file or a PostgreSQL database; make one with ``Ledger.open``."""
 
-    def __init__(self, engine: sa.Engine, where: str) -> None:
-        self._engine = engine
-        self.where = where
+    def __init__(self, kept: Store) -> None:
+        self._kept = kept
+        self._engine = kept.engine
+        self.where = kept.where
+        self._seen = (0, START)  # number and hash of the last entry that any call saw
+        self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"Ledger({self.where!r})"
@@ -111,15 +127,13 @@ class Ledger:
         """
         total = None if epsilon is None else _nano(epsilon)
         total_delta = None if delta is None else _atto(delta)
-        patience = exact.positive(wait, "wait")
-        ledger = cls(*store.connect(where, min(patience, Fraction(10**6)), create=total is not None))
-        with ledger._transaction() as connection:
-            exists = ledger._exists(connection)
-        if not exists:
+        patience = min(exact.positive(wait, "wait"), Fraction(10**6))
+        ledger = cls(store.connect(where, patience))
+        if not ledger._exists():
             if total is None:
                 raise NoLedger(ledger.where)
-            with ledger._transaction(write=True) as connection:
-                ledger._create(connection, total, total_delta or 0)
+            ledger._create(total, total_delta or 0, patience)
+            ledger._exists()  # if something else was put there meanwhile, it is refused
         last = ledger._check_chain()
         for asked, has, unit, letter in (
             (total, last["total"], NANO, "ε"),
@@ -130,7 +144,7 @@ class Ledger:
                     ledger.where,
                     f"was asked to have the total {letter} = {exact.text(Fraction(asked, unit))}, "
                     f"but it has {exact.text(Fraction(has, unit))}",
-                    f"Change the total by an entry of its own: `lapwing ledger {ledger.where} total`.",
+                    f"Change the total by an entry of its own: `lapwing ledger {quote(ledger.where)} total`.",
                 )
         return ledger
 
@@ -154,38 +168,37 @@ class Ledger:
     @property
     def delta(self) -> Budget:
         """The δ: total, spent and remaining."""
-        with self._transaction() as connection:
-            last = self._last(connection)
+        with self._turn() as turn:
+            last = turn.last
         return Budget(None, Fraction(last["total_delta"], ATTO), Fraction(last["spent_delta"], ATTO))
 
     @property
     def head(self) -> str:
         """The hash of the last entry; keep it elsewhere, and give it to ``verify`` later."""
-        with self._transaction() as connection:
-            return str(self._last(connection)["hash"])
+        with self._turn() as turn:
+            return str(turn.last["hash"])
 
     def budget(self, analyst: str | None = None) -> Budget:
         """Return the whole budget, or an analyst's."""
-        with self._transaction() as connection:
-            row = self._last(connection)
+        with self._turn() as turn:
             if analyst is None:
-                return Budget(None, Fraction(row["total"], NANO), Fraction(row["spent"], NANO))
-            row = self._analyst(connection, analyst)
+                return Budget(None, Fraction(turn.last["total"], NANO), Fraction(turn.last["spent"], NANO))
+            row = self._analyst(turn.connection, analyst)
             return Budget(analyst, Fraction(row["cap"], NANO), Fraction(row["cap_spent"], NANO))
 
     def analysts(self) -> list[Budget]:
         """Return the budget of every analyst, by name."""
-        with self._transaction() as connection:
-            names = connection.scalars(store.ANALYSTS)
-            rows = [self._analyst(connection, name) for name in sorted(set(names))]
+        with self._turn() as turn:
+            names = turn.connection.scalars(store.ANALYSTS)
+            rows = [self._analyst(turn.connection, name) for name in sorted(set(names))]
         return [Budget(row["analyst"], Fraction(row["cap"], NANO), Fraction(row["cap_spent"], NANO)) for row in rows]
 
     def entries(self, *, answers: bool = False) -> list[Entry]:
         """Return all entries, in their order; with ``answers``, each charge holds its answer too."""
-        with self._transaction() as connection:
-            rows = store.rows(connection, store.ALL)
+        with self._turn() as turn:
+            rows = store.rows(turn.connection, store.ALL)
             by_charge = {row["charge"]: row["number"] for row in rows if row["kind"] == "answer"}
-            wanted = store.rows(connection, sa.select(store.answers)) if answers else []
+            wanted = store.rows(turn.connection, sa.select(store.answers)) if answers else []
         texts = {row["number"]: row["text"] for row in wanted}
         found = [_entry(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
         return [replace(entry, answered=entry.number in by_charge) for entry in found]
@@ -194,9 +207,9 @@ class Ledger:
         """Return one entry, a charge with its answer; None if there is no such number."""
         if not 0 < number < 2**63:
             return None
-        with self._transaction() as connection:
-            found = store.rows(connection, store.BY_NUMBER, number=number)
-            return replace(self._found(connection, self._sound(found[0])), repeated=False) if found else None
+        with self._turn() as turn:
+            found = store.rows(turn.connection, store.BY_NUMBER, number=number)
+            return replace(self._found(turn.connection, self._sound(found[0])), repeated=False) if found else None
 
     # --- spending ---
 
@@ -215,16 +228,15 @@ class Ledger:
         amount, amount_delta, text = _nano(epsilon), _atto(delta), _json(question, "question")
         analyst = None if analyst is None else _text(analyst, "analyst")
         asked = question_key(amount, amount_delta, text)
-        with self._transaction(write=True) as connection:
-            last = self._last(connection, lock=True)
-            found = store.rows(connection, store.BY_KEY, key=asked)
+        with self._turn(write=True) as turn:
+            last = turn.last
+            found = store.rows(turn.connection, store.BY_KEY, key=asked)
             if found:
-                return self._found(connection, self._sound(found[0]))
-            mine = None if analyst is None else self._analyst(connection, analyst)
+                return self._found(turn.connection, self._sound(found[0]))
+            mine = None if analyst is None else self._analyst(turn.connection, analyst)
             self._refuse_beyond(last, mine, amount, amount_delta)
             row = self._append(
-                connection,
-                last,
+                turn,
                 kind="charge",
                 analyst=analyst,
                 question=text,
@@ -241,26 +253,25 @@ class Ledger:
     def find(self, question: Any, epsilon: Number, delta: Number = 0) -> Entry | None:
         """Return the entry of a question that was charged before, with its answer; None if it was not."""
         asked = question_key(_nano(epsilon), _atto(delta), _json(question, "question"))
-        with self._transaction() as connection:
-            found = store.rows(connection, store.BY_KEY, key=asked)
-            return self._found(connection, self._sound(found[0])) if found else None
+        with self._turn() as turn:
+            found = store.rows(turn.connection, store.BY_KEY, key=asked)
+            return self._found(turn.connection, self._sound(found[0])) if found else None
 
     def record(self, entry: Entry, answer: Any) -> Any:
         """Record the answer of a charge and return it; if another was recorded first, return that one."""
         if not isinstance(entry, Entry):
             raise InvalidParameter(f"a {type(entry).__name__}", "entry", "what `charge` returned")
         text = _json(answer, "answer")
-        with self._transaction(write=True) as connection:
-            last = self._last(connection, lock=True)
-            found = store.rows(connection, store.BY_HASH, hash=entry.hash)
+        with self._turn(write=True) as turn:
+            found = store.rows(turn.connection, store.BY_HASH, hash=entry.hash)
             if not found or found[0]["kind"] != "charge":
                 raise LedgerError(self.where, "has no such charge", "Charge the question again.")
-            charge = self._found(connection, self._sound(found[0]))
+            charge = self._found(turn.connection, self._sound(found[0]))
             if charge.answered:
                 return charge.answer
-            row = self._append(connection, last, kind="answer", charge=charge.number, answer=sha256(text))
-            connection.execute(store.ADD_ANSWER, {"number": row["number"], "text": text})
-            self._text(connection, found[0])
+            row = self._append(turn, kind="answer", charge=charge.number, answer=sha256(text))
+            turn.connection.execute(store.ADD_ANSWER, {"number": row["number"], "text": text})
+            self._text(turn.connection, found[0])
         return json.loads(text)
 
     # --- the owner's entries ---
@@ -276,25 +287,23 @@ class Ledger:
     def set_total(self, epsilon: Number, delta: Number | None = None, note: str | None = None) -> Entry:
         """Set the total that may ever be spent, by an entry that everyone can see."""
         amount = _nano(epsilon)
-        with self._transaction(write=True) as connection:
-            last = self._last(connection, lock=True)
-            amount_delta = last["total_delta"] if delta is None else _atto(delta)
+        with self._turn(write=True) as turn:
+            amount_delta = turn.last["total_delta"] if delta is None else _atto(delta)
             row = self._append(
-                connection, last, kind="total", epsilon=amount, delta=amount_delta, note=_text(note, "note"),
+                turn, kind="total", epsilon=amount, delta=amount_delta, note=_text(note, "note"),
                 total=amount, total_delta=amount_delta,
             )  # fmt: skip
         return _entry(row)
 
     def _set_cap(self, name: str, amount: int, note: str | None, *, new: bool) -> Entry:
         name = _text(name, "analyst") or ""
-        with self._transaction(write=True) as connection:
-            last = self._last(connection, lock=True)
-            known = store.rows(connection, store.OF_ANALYST, analyst=name)
+        with self._turn(write=True) as turn:
+            known = store.rows(turn.connection, store.OF_ANALYST, analyst=name)
             if new == bool(known):
                 raise InvalidParameter(name, "analyst", "a new name" if new else "a name in the ledger")
             spent = self._sound(known[0])["cap_spent"] if known else 0
             row = self._append(
-                connection, last, kind="analyst", analyst=name, epsilon=amount, note=_text(note, "note"),
+                turn, kind="analyst", analyst=name, epsilon=amount, note=_text(note, "note"),
                 cap=amount, cap_spent=spent,
             )  # fmt: skip
         return _entry(row)
@@ -307,12 +316,13 @@ class Ledger:
         Args:
             head: a hash that ``head`` gave earlier; it must still be one of the entries.
         """
+        seen = self._seen
         with self._transaction() as connection:
             if connection.dialect.name == "sqlite":
                 damage = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
                 if damage != "ok":
                     raise self._damaged("the file is damaged")
-            hashes = [row["hash"] for row in self._checked(connection)]
+            entries = list(self._checked(connection))
             stored = {number for (number,) in connection.execute(sa.select(store.answers.c.number))}
             for row in store.rows(connection, store.ALL.where(store.entries.c.kind == "answer")):
                 text = connection.scalar(store.TEXT, {"number": row["number"]})
@@ -321,14 +331,20 @@ class Ledger:
                 stored.discard(row["number"])
             if stored:
                 raise self._damaged(f"an answer numbered {min(stored)} belongs to no entry")
+        hashes = [row["hash"] for row in entries]
         if head is not None and head not in hashes:
             raise self._damaged("the head that was kept is not in it; it was rolled back, rewritten, or is another one")
+        if seen not in [(0, START), *enumerate(hashes, 1)]:
+            raise self._other(seen[0])
+        self._remember(entries[-1])
         return len(hashes)
 
     def _check_chain(self) -> Row:
         """Check all entries but not the answers' texts; return the last."""
         with self._transaction() as connection:
-            return list(self._checked(connection))[-1]
+            last = list(self._checked(connection))[-1]
+        self._remember(last)
+        return last
 
     def _checked(self, connection: sa.Connection) -> Iterator[Row]:
         """Yield every entry in order, each checked against the one before; then check the head."""
@@ -401,8 +417,9 @@ class Ledger:
         amounts = (exact.text(Fraction(amount, unit)) for amount in (asked, max(left, 0), total))
         raise BudgetExceeded(*amounts, letter, who, self.where)
 
-    def _append(self, connection: sa.Connection, last: Row, **fields: Any) -> Row:
-        """Write the entry after ``last`` and move the head to it."""
+    def _append(self, turn: _Turn, **fields: Any) -> Row:
+        """Write the entry after the last and move the head to it."""
+        connection, last = turn.connection, turn.last
         row: Row = {column.name: None for column in store.entries.c}
         row |= {name: last.get(name, 0) for name in ("total", "total_delta", "spent", "spent_delta")}
         row |= {"number": last.get("number", 0) + 1, "time": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -412,40 +429,107 @@ class Ledger:
         connection.execute(store.MOVE_HEAD, {"to_number": row["number"], "to_hash": row["hash"]})
         if self._last(connection) != row:  # a trigger or a rule in the database could undo what was written
             raise self._damaged("it does not keep what is written to it")
+        turn.last = row
         return row
 
-    def _exists(self, connection: sa.Connection) -> bool:
+    # --- making one ---
+
+    def _exists(self) -> bool:
         """Return whether there is a ledger of a known version; refuse what is something else."""
-        names = set(sa.inspect(connection).get_table_names())
-        if store.head.name not in names:
-            if names and connection.dialect.name == "sqlite":
+        with self._plainly():
+            if not store.is_there(self._kept):
+                return False
+        with self._transaction() as connection:
+            return self._is_made(connection)
+
+    def _is_made(self, connection: sa.Connection) -> bool:
+        names, needed = store.tables(connection), set(store.metadata.tables)
+        if not names & needed:
+            if self._kept.file is not None:
                 raise LedgerError(self.where, "is not a ledger but another database", "Give another path.")
             return False
+        if not needed <= names:
+            raise self._damaged(f"it has no table {min(needed - names)}")
         versions = connection.scalars(sa.select(store.head.c.version)).all()
+        if not versions:
+            raise self._damaged("its head is missing")
         if versions != [VERSION]:
             raise LedgerError(
                 self.where, f"has a format that this version of Lapwing does not know ({versions})", "Update Lapwing."
             )
         return True
 
-    def _create(self, connection: sa.Connection, total: int, total_delta: int) -> None:
-        """Make the tables and the first entry; of two who do this at once, the second waits and finds them made."""
-        if connection.dialect.name == "postgresql":
-            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7667)")
-        if self._exists(connection):
+    def _create(self, total: int, total_delta: int, wait: Fraction) -> None:
+        """Make a ledger where there is none; of two who do this at once, the second finds that of the first."""
+
+        def fill(engine: sa.Engine) -> None:
+            with Ledger(Store(engine, self.where))._transaction(write=True) as connection:
+                self._fill(connection, total, total_delta)
+
+        if self._kept.file is not None:
+            with self._plainly():
+                store.put_new(self._kept.file, self.where, wait, fill)
             return
-        store.metadata.create_all(connection)
+        with self._transaction(write=True) as connection:
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7667)")
+            if not self._is_made(connection):
+                self._fill(connection, total, total_delta)
+
+    def _fill(self, connection: sa.Connection, total: int, total_delta: int) -> None:
+        """Make the tables and the first entry."""
+        store.metadata.create_all(connection, checkfirst=False)
         connection.execute(store.ADD_HEAD, {"version": VERSION, "number": 0, "hash": START})
-        self._append(
-            connection, {}, kind="open", epsilon=total, delta=total_delta, total=total, total_delta=total_delta
+        start = _Turn(connection, {})
+        self._append(start, kind="open", epsilon=total, delta=total_delta, total=total, total_delta=total_delta)
+
+    # --- transactions, and what the ledger remembers between them: L5 ---
+
+    @contextmanager
+    def _turn(self, *, write: bool = False) -> Iterator[_Turn]:
+        """Run a block in one transaction, if the ledger still has the entry that was seen last; all calls go this way.
+
+        What to look for is read before the transaction begins, since other threads go on: what they see later need not
+        be in this one.  What was read was committed by someone; what is written counts as seen once it is committed.
+        """
+        seen = self._seen
+        with self._transaction(write=write) as connection:
+            turn = _Turn(connection, self._last(connection, lock=write))
+            self._refuse_other(turn, *seen)
+            self._remember(turn.last)
+            yield turn
+        self._remember(turn.last)
+
+    def _refuse_other(self, turn: _Turn, number: int, seen: str) -> None:
+        """Refuse a ledger without the entry of this number and hash."""
+        if number == 0 or (turn.last["number"], turn.last["hash"]) == (number, seen):
+            return
+        found = store.rows(turn.connection, store.BY_NUMBER, number=number)
+        if not found or digest(found[0]) != seen:
+            raise self._other(number)
+
+    def _remember(self, row: Row) -> None:
+        with self._lock:
+            if row["number"] > self._seen[0]:
+                self._seen = row["number"], row["hash"]
+
+    def _other(self, number: int) -> LedgerError:
+        return LedgerError(
+            self.where,
+            f"lacks entry {number} as it was seen before: an older copy or another ledger was put in its place",
+            "Put the newer one back: with an older copy, what was spent since would be spent twice.",
         )
 
     @contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        """Run a block in one transaction; what the database says when it fails goes to the operator's log only."""
+        """Run a block in one transaction."""
+        with self._plainly(), store.open_connection(self._engine, write=write) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _plainly(self) -> Iterator[None]:
+        """Say in our words what failed; what the database or the system says goes to the operator's log only."""
         try:
-            with store.open_connection(self._engine, write=write) as connection, connection.begin():
-                yield connection
+            yield
         except (SQLAlchemyError, sqlite3.Error, UnicodeError, OSError, OverflowError) as error:  # damage brings all
             _log.error("ledger %s: %s", self.where, error)
             raise LedgerError(self.where, *store.plain(error)) from None

@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from . import exact, sql
@@ -29,6 +30,7 @@ from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError
 from .exact import Number
 from .ledger import Ledger
 from .mechanism import NINETY_FIVE
+from .place import Place, beside, default, file_name
 from .plan import Plan, bar_confidence
 from .planning import make_plan
 from .query import Query, Statistic
@@ -56,7 +58,8 @@ class Source:
             for Parquet files, and for other tables only if you say so.  Never say it of rows that a filter left.
         epsilon: the total ε that may ever be spent; needed when the ledger is new.
         delta: the total δ, which only ``discover`` spends; 0 if not given.
-        ledger: an SQLite file or a postgresql:// URL; ``<name>.ledger`` in the working directory by default.
+        ledger: an SQLite file or a postgresql:// URL.  By default ``<name>.ledger`` beside the table's files, or for
+            data frames and tables on servers in ~/.local/share/lapwing: one name, one budget, wherever you work.
         version: change it when the data changes, so that recorded answers are not given for other data.
     """
 
@@ -82,7 +85,7 @@ class Source:
         self.delta = None if delta is None else exact.delta(delta)
         if ledger is not None and not isinstance(ledger, str | PathLike):
             raise InvalidParameter(ledger, "ledger", "the path of a file, or a postgresql:// URL")
-        self._where = f"{name}.ledger" if ledger is None else fspath(ledger)
+        self._place = default(self._table.folder, name) if ledger is None else Place(fspath(ledger))
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Source:
@@ -113,10 +116,14 @@ class Source:
         if not isinstance(table, str):
             raise InvalidSource(fspath(path), "has a table that is no text", 'Write table = "visits.csv".')
         told = {"name": file.stem, **told}
-        place = told.setdefault("ledger", f"{told['name']}.ledger")
+        named = "ledger" in told
+        place = told.setdefault("ledger", file_name(str(told["name"])))
         if isinstance(place, str) and "://" not in place:
             told["ledger"] = str(file.parent / place)
-        return cls(table if is_url(table) else str(file.parent / table), columns=declared, **told)
+        opened = cls(table if is_url(table) else str(file.parent / table), columns=declared, **told)
+        if not named:
+            opened._place = beside(file.parent, opened.name, file.parent / f"{opened.name}.ledger")
+        return opened
 
     def __repr__(self) -> str:
         return f"Source({self.schema.name!r}, {self._table!r})"
@@ -140,11 +147,11 @@ class Source:
             raise InvalidSource(
                 self.name,
                 f"says epsilon = {asked}, but its ledger has the total {has}",
-                f"Write epsilon = {has} in the source, or: `lapwing ledger {opened.where} total {asked}`.",
+                f"Write epsilon = {has} in the source, or: `lapwing ledger {quote(opened.where)} total {asked}`.",
             )
         if self.delta is not None and opened.delta.total != self.delta:
             asked, has = exact.text(self.delta), exact.text(opened.delta.total)
-            change = f"`lapwing ledger {opened.where} total {exact.text(opened.total)} --delta {asked}`"
+            change = f"`lapwing ledger {quote(opened.where)} total {exact.text(opened.total)} --delta {asked}`"
             raise InvalidSource(
                 self.name,
                 f"says delta = {asked}, but its ledger has the total δ = {has}",
@@ -154,23 +161,26 @@ class Source:
 
     def open_ledger(self) -> Ledger:
         """Return the ledger, whatever its total is; it is made with the totals when it is new."""
+        where = self._place.found(self.name)
         try:
-            return Ledger.open(self._where)
+            return Ledger.open(where)
         except NoLedger:
             if self.epsilon is None:
                 raise
-        return Ledger.open(self._where, self.epsilon, self.delta)
+        self._place.make_folder()
+        return Ledger.open(where, self.epsilon, self.delta)
 
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; none is made."""
+        opened: Ledger | None = self.__dict__.get("ledger")  # one that is open remembers what it saw (claim L5)
         try:
-            return Ledger.open(self._where).remaining
+            return (opened or Ledger.open(self._place.found(self.name))).remaining
         except NoLedger:
             return None
 
     def holds(self, file: Path) -> bool:
         """Return whether a file is the ledger, or is or would become a part of the table."""
-        return file.resolve() == Path(self._where).resolve() or self._table.holds(file)
+        return file.resolve() == Path(self._place.where).resolve() or self._table.holds(file)
 
     def plan(
         self,
@@ -217,7 +227,7 @@ class Source:
 
     def _ledger_if_any(self) -> Ledger | None:
         try:
-            return Ledger.open(self._where, wait=1)
+            return Ledger.open(self._place.found(self.name), wait=1)
         except LapwingError:
             return None
 

@@ -1,7 +1,8 @@
-"""Claims L1 to L4: the budget holds under races, crashes and tampering."""
+"""Claims L1 to L5: the budget holds under races, crashes, tampering and older copies."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -15,13 +16,16 @@ import time
 from contextlib import closing, suppress
 from fractions import Fraction as F
 from itertools import count
+from pathlib import Path
 
+import duckdb
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lapwing import errors
+import lapwing as lw
+from lapwing import errors, store
 from lapwing.ledger import Ledger
 
 RACER = """
@@ -293,6 +297,88 @@ def test_L3_a_killed_process_leaves_all_that_was_granted_in_the_one_file(tmp_pat
     assert Ledger.open(moved, epsilon=1).spent == spent >= F(2, 1000)
 
 
+MAKER = """
+import sys
+from lapwing.ledger import Ledger
+ledger = Ledger.open(sys.argv[1], epsilon=1)
+print(ledger.charge(sys.argv[2], "0.1").number)
+"""
+
+
+def test_L1_T25_processes_that_make_one_ledger_at_once_spend_one_budget(where):
+    for turn in range(3):
+        place = f"{where}{turn}" if where.endswith(".ledger") else where
+        numbers = [int(output) for output in run_together(MAKER, place, 6)]
+        assert sorted(numbers) == list(range(2, 8))
+        assert (Ledger.open(place).spent, Ledger.open(place).verify()) == (F(6, 10), 7)
+        if place == where:
+            break
+    else:
+        assert not list(Path(where).parent.glob(".lapwing-*"))
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without hard links"])
+def test_L3_kill_at_every_single_step_of_making_leaves_a_whole_ledger_or_none(tmp_path, monkeypatch, links):
+    """Killed before each call of the system that names something, and before each statement and commit."""
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    outcomes, taken = [], 0
+    for step in range(60):
+        path = tmp_path / f"{step}.ledger"
+
+        def work(write, path=path, step=step) -> None:
+            left = [step]
+
+            def dying(call):
+                def called(*arguments, **options):
+                    left[0] -= 1
+                    if left[0] < 0:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return call(*arguments, **options)
+
+                return called
+
+            for name in ("mkdir", "link", "replace", "rename", "fsync", "unlink", "rmdir"):
+                setattr(os, name, dying(getattr(os, name)))
+            os.open = dying(os.open)
+            make = sa.create_engine
+
+            def watched(*arguments, **options):
+                engine = make(*arguments, **options)
+                for name in ("before_cursor_execute", "commit", "begin"):
+                    sa.event.listen(engine, name, dying(lambda *_: None))
+                return engine
+
+            sa.create_engine = watched
+            Ledger.open(path, epsilon=1)
+            write(json.dumps(["made"]))
+
+        process, receive = child(work)
+        os.waitpid(process, 0)
+        finished = bool(told(receive))
+        size = path.stat().st_size if path.exists() else None
+        outcomes.append((finished, bool(size)))
+        taken += size == 0
+        if size == 0:  # the name was taken, without hard links: it is refused until someone looks
+            assert not links
+            with pytest.raises(errors.LedgerError, match="is an empty file"):
+                Ledger.open(path, epsilon=1)
+            continue
+        assert Ledger.open(path, epsilon=1).verify() == 1
+        if finished:
+            break
+    assert outcomes[0] == (False, False)
+    assert (False, True) in outcomes  # killed after it had its name
+    assert outcomes[-1] == (True, True)
+    assert bool(taken) is not links
+    names = {each.name for each in tmp_path.iterdir() if not each.name.startswith(".lapwing-")}
+    assert names == {f"{step}.ledger" for step in range(len(outcomes))}
+
+
+def no_links(*_, **__):
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
 # --- L4: tampering ---
 
 
@@ -326,12 +412,11 @@ def test_L4_a_forged_refund_does_not_add_up(tmp_path):
 
     ledger = Ledger.open(tmp_path / "a.ledger", epsilon=1)
     ledger.charge("a", "0.5")
-    with ledger._transaction(write=True) as connection:
-        last = ledger._last(connection)
+    with ledger._turn(write=True) as turn:
         amount = -(10**8)
         ledger._append(
-            connection, last, kind="charge", question='"b"', key=question_key(amount, 0, '"b"'), epsilon=amount,
-            delta=0, spent=last["spent"] + amount,
+            turn, kind="charge", question='"b"', key=question_key(amount, 0, '"b"'), epsilon=amount, delta=0,
+            spent=turn.last["spent"] + amount,
         )  # fmt: skip
     with pytest.raises(errors.LedgerError, match="entry 3: does not add up"):
         Ledger.open(tmp_path / "a.ledger")
@@ -462,9 +547,9 @@ def test_L4_a_roll_back_is_found_by_a_head_kept_elsewhere(tmp_path):
     head = ledger.head
     assert ledger.verify(first) == ledger.verify(head) == 3
     shutil.copy(old, path)
-    assert ledger.verify() == 2  # a whole older copy is sound in itself
+    assert Ledger.open(path).verify() == 2  # a whole older copy is sound in itself
     with pytest.raises(errors.LedgerError, match="rolled back"):
-        ledger.verify(head)
+        Ledger.open(path).verify(head)
 
 
 def test_L4_a_chain_hashed_anew_still_has_to_add_up(kept, tmp_path):
@@ -488,3 +573,191 @@ def test_L4_a_chain_hashed_anew_still_has_to_add_up(kept, tmp_path):
         connection.commit()
     with pytest.raises(errors.LedgerError, match="entry 3: does not add up"):
         Ledger.open(copy)
+
+
+# --- L5: an open ledger remembers ---
+
+CALLS = {
+    "total": lambda ledger: ledger.total,
+    "spent": lambda ledger: ledger.spent,
+    "remaining": lambda ledger: ledger.remaining,
+    "delta": lambda ledger: ledger.delta,
+    "head": lambda ledger: ledger.head,
+    "budget": lambda ledger: ledger.budget("ana"),
+    "analysts": lambda ledger: ledger.analysts(),
+    "entries": lambda ledger: ledger.entries(),
+    "entry": lambda ledger: ledger.entry(1),
+    "charge": lambda ledger: ledger.charge("new", "0.1"),
+    "find": lambda ledger: ledger.find("a", "0.5"),
+    "record": lambda ledger: ledger.record(ledger.entry_of_a, 7),
+    "add_analyst": lambda ledger: ledger.add_analyst("bea", 1),
+    "set_cap": lambda ledger: ledger.set_cap("ana", 2),
+    "set_total": lambda ledger: ledger.set_total(9),
+    "verify": lambda ledger: ledger.verify(),
+}
+"""Every public call that reads or writes."""
+
+
+def test_the_list_of_calls_is_whole():
+    assert set(CALLS) == {name for name in vars(Ledger) if not name.startswith("_")} - {"open"}
+
+
+@pytest.fixture
+def spent_twice(where):
+    """An open ledger, and two ways to set what is stored: to what it was before its last charge, and as it is now."""
+    ledger = Ledger.open(where, epsilon=1)
+    ledger.add_analyst("ana", 1)
+    ledger.entry_of_a = ledger.charge("a", "0.5")
+    if ledger._engine.dialect.name == "sqlite":
+        older, newer = f"{where}.older", f"{where}.newer"
+        shutil.copy(where, older)
+        ledger.charge("b", "0.5")
+        shutil.copy(where, newer)
+        return ledger, lambda: shutil.copy(older, where), lambda: shutil.copy(newer, where)
+    before = stored(ledger)
+    ledger.charge("b", "0.5")
+    after = stored(ledger)
+    return ledger, lambda: put(ledger, before), lambda: put(ledger, after)
+
+
+def stored(ledger) -> dict:
+    with ledger._engine.begin() as connection:
+        return {
+            name: [dict(row._mapping) for row in connection.execute(sa.select(table))]
+            for name, table in store.metadata.tables.items()
+        }
+
+
+def put(ledger, tables: dict) -> None:
+    with ledger._engine.begin() as connection:
+        for name, table in store.metadata.tables.items():
+            connection.execute(sa.delete(table))
+            if tables[name]:
+                connection.execute(sa.insert(table), tables[name])
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_L5_T26_no_call_takes_an_older_copy_for_the_ledger(spent_twice, call):
+    ledger, put_older, put_newer = spent_twice
+    put_older()
+    with pytest.raises(errors.LedgerError, match="lacks entry 4 as it was seen before: an older copy"):
+        CALLS[call](ledger)
+    put_newer()
+    assert (ledger.spent, ledger.remaining, ledger.verify()) == (1, 0, 4)  # the refused call has left nothing
+
+
+@pytest.mark.parametrize("more", [1, 2, 5])
+def test_L5_another_history_is_refused_whatever_its_length(tmp_path, more):
+    path, older = tmp_path / "a.ledger", tmp_path / "older"
+    ledger = Ledger.open(path, epsilon=1)
+    shutil.copy(path, older)
+    ledger.charge("a", "0.1")
+    ledger.charge("b", "0.1")
+    shutil.copy(older, path)
+    second = Ledger.open(path)
+    for i in range(more):
+        second.charge(["another", i], "0.1")
+    with pytest.raises(errors.LedgerError, match="lacks entry 3"):
+        ledger.charge("c", "0.1")
+    assert second.spent == F(more, 10)
+
+
+@pytest.mark.parametrize("looks", ["charge", "entries", "find", "verify"])
+def test_L5_what_others_wrote_is_remembered_by_whoever_saw_it(tmp_path, looks):
+    path, older = tmp_path / "a.ledger", tmp_path / "older"
+    ledger = Ledger.open(path, epsilon=1)
+    ledger.add_analyst("ana", 1)
+    shutil.copy(path, older)
+    Ledger.open(path).charge("by someone else", 1)
+    with suppress(errors.BudgetExceeded):  # a refused charge has seen it as well
+        CALLS[looks](ledger)
+    shutil.copy(older, path)
+    with pytest.raises(errors.LedgerError, match="lacks entry 3"):
+        ledger.charge("mine", 1)
+
+
+def test_L5_what_was_not_committed_is_not_remembered(where):
+    ledger = Ledger.open(where, epsilon=1)
+
+    def append_and_fail() -> None:
+        with ledger._turn(write=True) as turn:
+            ledger._append(turn, kind="total", epsilon=10**9, delta=0)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        append_and_fail()
+    assert ledger.charge("a", 1).number == 2
+
+
+def test_L5_threads_that_go_on_together_are_not_refused(where):
+    """Readers begin before writers commit and end after: what they look for was seen before they began."""
+    ledger, faults = Ledger.open(where, epsilon=100), []
+
+    def work(name: int) -> None:
+        try:
+            for i in range(15):
+                ledger.charge([name, i], "0.01") if name % 2 else ledger.entries()
+                assert ledger.find([name, i], "0.01") is None or name % 2
+        except Exception as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert ledger._seen == (61, ledger.head)
+
+
+def test_L5_threads_that_share_a_ledger_share_what_it_saw(tmp_path):
+    path, older = tmp_path / "a.ledger", tmp_path / "older"
+    ledger, refused = Ledger.open(path, epsilon=1), []
+    shutil.copy(path, older)
+    thread = threading.Thread(target=lambda: ledger.charge("a", 1))
+    thread.start()
+    thread.join()
+    shutil.copy(older, path)
+
+    def ask(i: int) -> None:
+        try:
+            ledger.charge(["again", i], 1)
+        except errors.LedgerError:
+            refused.append(i)
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(refused) == list(range(8))
+    assert Ledger.open(path).spent == 0
+
+
+def test_L5_a_forked_worker_remembers_what_its_parent_saw(tmp_path):
+    path, older = tmp_path / "a.ledger", tmp_path / "older"
+    ledger = Ledger.open(path, epsilon=1)
+    shutil.copy(path, older)
+    ledger.charge("a", 1)
+    shutil.copy(older, path)
+
+    def work(write) -> None:
+        with suppress(errors.LedgerError):
+            write(json.dumps(["granted", ledger.charge("b", 1).number]))
+
+    process, receive = child(work)
+    os.waitpid(process, 0)
+    assert told(receive) == []
+
+
+def test_L5_a_source_remembers_too(tmp_path):
+    path, older = tmp_path / "a.ledger", tmp_path / "older"
+    source = lw.Source(duckdb.sql("SELECT 1 AS x"), name="t", columns={"x": lw.number(0, 1)}, epsilon=1, ledger=path)
+    assert (source.left(), path.exists()) == (None, False)
+    source.release(lw.count(), epsilon="0.5")
+    shutil.copy(path, older)
+    source.release(lw.sum("x"), epsilon="0.5")
+    shutil.copy(older, path)
+    for call in (source.left, lambda: source.release(lw.mean("x"), epsilon="0.5"), lambda: source.declare().left()):
+        with pytest.raises(errors.LedgerError, match="lacks entry 5"):
+            call()

@@ -367,8 +367,8 @@ def test_E1_every_type_of_number_is_read(spark):
 def test_types_that_cannot_be_read_are_refused_before_the_charge(spark, tmp_path):
     for made, kind in {
         "X'ff'": "binary",
-        "array(1)": "array<int>",
-        "map(1, 2)": "map<int,int>",
+        "array(1)": "array",
+        "map(1, 2)": "map",
         "'1'": "string",
     }.items():
         source = source_of(spark.sql(f"SELECT {made} AS x"), tmp_path)
@@ -388,7 +388,7 @@ def test_columns_may_have_any_name(spark):
     frame = (
         spark.range(12)
         .toDF("id")
-        .selectExpr(*[f"id % 3 AS `{name.replace('`', '``')}`" for name in names], "9 AS upper")
+        .selectExpr(*[f"id % 3 AS `{name.replace('`', '``')}`" for name in names], "9 AS other", "9 AS OTHER")
     )
     columns = {name: lw.number(0, 2, integer=True) for name in names if name != "a.b"}
     schema = make_schema("t", columns, "a.b", 4, "add_remove", None)
@@ -404,10 +404,12 @@ def test_columns_that_spark_would_mix_up_are_refused_before_the_charge(spark, tm
         given = frame.toDF("P", "p" if person else "${env:HOME}", "x")
         options = {} if person is None else {"person": person, "rows_per_person": 1}
         source = source_of(given, tmp_path, columns, **options)
-        with pytest.raises(errors.InvalidSource, match="Name a view in which it is renamed"):
+        with pytest.raises(
+            errors.InvalidSource, match=r"could be taken for another|Name a view in which it is renamed"
+        ):
             source.release(lw.mean(next(iter(columns))), epsilon=1)
     twice = source_of(frame.toDF("x", "x", "y"), tmp_path)
-    with pytest.raises(errors.InvalidSource, match='has two columns named "x"'):
+    with pytest.raises(errors.InvalidSource, match='column "x" could be taken for another'):
         twice.release(lw.mean("x"), epsilon=1)
     assert twice.ledger.spent == 0
 
@@ -440,18 +442,20 @@ def test_E2_bytes_that_are_no_text_merge_neither_people_nor_keys(spark):
     assert keys_of(frame, "key", "text") == {"A": 1, "\ufffdA": 1}
 
 
-def test_E2_people_may_be_any_number_and_NaN_is_nobody(spark):
-    """Of each type, the same people have the same keys as on DuckDB; 0 and -0 are one person, and one key."""
+def test_E2_people_may_be_decimals_and_floats_are_refused(spark):
+    """The same people have the same keys as on DuckDB; 0 and -0 are one person, and one key."""
     numbers = [0.0, -0.0, 1.0, 2.5, 1e10, 123456789012345.0, None]
-    rows = [(number, code) for number in [*numbers, math.nan] for code in (0.0, 1.0, 2.0, 3.0)]
+    rows = [(number, code) for number in numbers for code in (0.0, 1.0, 2.0, 3.0)]
     frame = spark.createDataFrame(rows, "person double, code double").selectExpr("*", "-code * 0 AS zero")
-    table = frame.toArrow()
-    assert keys_of(frame, "code", "integer") == keys_of(table, "code", "integer")
-    assert keys_of(frame, "zero", "integer") == {0: 5}
-    exact = frame.where("NOT isnan(person)").selectExpr("CAST(person AS DECIMAL(38, 18)) AS person", "code")
     schema = schema_of(True, 3, columns={"code": lw.keys(0, 1, 2, 3)})
+    with pytest.raises(errors.InvalidSource, match="has a person column of type double"):
+        connect(frame, "t").check(schema, ["code"])
+    exact = frame.selectExpr("CAST(person AS DECIMAL(38, 18)) AS person", "code", "zero")
+    table = exact.toArrow()
+    assert keys_of(exact, "code", "integer") == keys_of(table, "code", "integer")
+    assert keys_of(exact, "zero", "integer") == {0: 5}
     plan = plan_of(schema, (lw.count(),), ("code",))
-    assert counted(schema, plan, exact) == counted(schema, plan, frame) == counted(schema, plan, table)
+    assert counted(schema, plan, exact) == counted(schema, plan, table)
     whole = keys_of(exact, "code", "integer")
     for ansi in ("false", "true"):
         spark.conf.set("spark.sql.ansi.enabled", ansi)

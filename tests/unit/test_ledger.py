@@ -7,14 +7,15 @@ import sqlite3
 import threading
 from contextlib import closing
 from fractions import Fraction as F
+from pathlib import Path
 
 import pytest
 
 import lapwing as lw
-from lapwing import errors
+from lapwing import errors, store
 from lapwing.ledger import Ledger
 
-from ..claims.test_ledger import child, told
+from ..claims.test_ledger import child, no_links, told
 
 
 def test_a_new_ledger_has_everything_left(where):
@@ -238,9 +239,12 @@ def test_a_file_that_is_not_there_is_not_made_without_a_total(tmp_path):
     with pytest.raises(errors.NoLedger, match="There is no ledger"):
         Ledger.open(tmp_path / "none.ledger")
     assert not (tmp_path / "none.ledger").exists()
-    with pytest.raises(errors.LedgerError, match="cannot be opened"):
+    with pytest.raises(errors.LedgerError, match="there is no folder"):
         Ledger.open(tmp_path / "no folder" / "a.ledger", epsilon=1)
-    for place in ("mysql://somewhere", "postgres//ana:4711@h", "host=h password=4711", "", "a\0b", None, b"x", 5):
+    for place in (
+        "mysql://somewhere", "postgres//ana:4711@h", "host=h password=4711", "Password = 4711", "", "a\0b", None, b"x",
+        5, Path("postgresql://ana:4711@h/x"),
+    ):  # fmt: skip
         with pytest.raises(errors.InvalidParameter, match="postgresql:// URL") as caught:
             Ledger.open(place, epsilon=1)
         assert "4711" not in str(caught.value)
@@ -268,6 +272,160 @@ def test_a_file_that_is_not_a_ledger_is_left_alone(tmp_path):
         with pytest.raises(errors.LedgerError, match=reason):
             Ledger.open(path, epsilon=1)
         assert path.read_bytes() == before
+
+
+def test_T26_nothing_is_made_into_an_empty_file(tmp_path):
+    """A ledger that was spent and then truncated looks like nothing at all: it is not a place for a new one."""
+    path = tmp_path / "a.ledger"
+    Ledger.open(path, epsilon=1).charge("a", 1)
+    path.write_bytes(b"")
+    for total in (1, None):
+        with pytest.raises(errors.LedgerError) as caught:
+            Ledger.open(path, epsilon=total)
+        assert str(caught.value) == (
+            f'Ledger "{path}" is an empty file, not a ledger. Nothing was granted. If it was a ledger, restore it from '
+            "a copy: a new one would start at zero. If it never was, remove it, and a new one can be made."
+        )
+    assert path.read_bytes() == b""
+    path.unlink()
+    assert Ledger.open(path, epsilon=1).remaining == 1
+
+
+def test_T26_an_open_ledger_that_is_emptied_says_so(tmp_path):
+    path = tmp_path / "a.ledger"
+    ledger = Ledger.open(path, epsilon=1)
+    path.write_bytes(b"")
+    with pytest.raises(errors.LedgerError, match="is damaged: its tables are gone"):
+        ledger.charge("a", 1)
+    assert path.read_bytes() == b""
+
+
+def test_what_is_not_a_file_is_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "folder", tmp_path / "pipe", "/dev/null"):
+        with pytest.raises(errors.LedgerError, match="is not a file"):
+            Ledger.open(place, epsilon=1)
+    (tmp_path / "text").write_text("x")
+    with pytest.raises(errors.LedgerError, match="there is no folder"):
+        Ledger.open(tmp_path / "text" / "a.ledger", epsilon=1)
+
+
+def test_T26_a_journal_that_was_left_behind_is_not_taken_for_that_of_a_new_ledger(tmp_path):
+    path, journal = tmp_path / "a.ledger", tmp_path / "a.ledger-journal"
+    journal.write_bytes(b"what SQLite wrote before it was killed")
+    with pytest.raises(errors.LedgerError, match="has gone, but its journal"):
+        Ledger.open(path, epsilon=1)
+    assert not path.exists()
+    journal.unlink()
+    assert Ledger.open(path, epsilon=1).remaining == 1
+
+
+def test_a_journal_of_one_that_was_made_meanwhile_is_no_reason_to_refuse(tmp_path, monkeypatch):
+    """Between the look and the making somebody else makes the ledger, and is writing to it."""
+    path, journal = tmp_path / "a.ledger", tmp_path / "a.ledger-journal"
+    first = Ledger.open(path, epsilon=1)
+    there = iter([False, True])
+    monkeypatch.setattr(store, "is_there", lambda kept: next(there))
+    with first._turn(write=True) as turn:
+        first._append(turn, kind="total", epsilon=10**9, delta=0)
+        assert journal.exists()
+        maker = threading.Thread(target=lambda: made.append(Ledger.open(path, epsilon=1)))
+        made = []
+        maker.start()
+        maker.join(0.5)
+    maker.join()
+    assert [ledger.verify() for ledger in made] == [2]
+
+
+def test_a_link_to_a_file_that_is_not_there_yet_leads_to_the_new_ledger(tmp_path):
+    folder, link = tmp_path / "folder", tmp_path / "link.ledger"
+    folder.mkdir()
+    link.symlink_to(folder / "a.ledger")
+    Ledger.open(link, epsilon=1).charge("a", "0.5")
+    assert link.is_symlink()
+    assert Ledger.open(folder / "a.ledger").remaining == F(1, 2)
+
+
+def test_a_new_ledger_is_made_where_there_are_no_hard_links(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", no_links)
+    path = tmp_path / "a.ledger"
+    made = []
+    threads = [threading.Thread(target=lambda: made.append(Ledger.open(path, epsilon=1))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, ledger in enumerate(made):
+        ledger.charge(i, "0.1")
+    assert Ledger.open(path).spent == F(6, 10)
+    assert [each.name for each in tmp_path.iterdir()] == ["a.ledger"]
+
+
+def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path, monkeypatch):
+    """Between the look and the link somebody puts a file there: it stays as it is."""
+    path = tmp_path / "a.ledger"
+    for link in (os.link, no_links):
+
+        def late(made, target, link=link):
+            path.write_text("mine")
+            link(made, target)
+
+        monkeypatch.setattr(os, "link", late)
+        with pytest.raises(errors.LedgerError, match="is not a ledger but some other file"):
+            Ledger.open(path, epsilon=1)
+        assert path.read_text() == "mine"
+        path.unlink()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_ledger_has_the_rights_that_new_files_have(tmp_path):
+    path = tmp_path / "a.ledger"
+    before = os.umask(0o027)
+    try:
+        Ledger.open(path, epsilon=1)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.stat().st_nlink == 1
+
+
+@pytest.mark.parametrize("name", ["a b", "50%", "a?mode=memory", "#1", "ä", "a%2fb"])
+def test_odd_names_of_files_are_taken_as_they_are(tmp_path, name):
+    Ledger.open(tmp_path / name, epsilon=1).charge("a", 1)
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert Ledger.open(tmp_path / name).remaining == 0
+
+
+def test_T26_a_postgresql_ledger_that_lost_a_table_is_not_made_anew(postgres):
+    import psycopg
+
+    ledger = Ledger.open(postgres, epsilon=1)
+    ledger.charge("a", 1)
+    with psycopg.connect(postgres, autocommit=True) as owner:
+        for statement, reason in (
+            ("DELETE FROM lapwing_ledger", "its head is missing"),
+            ("DROP TABLE lapwing_ledger", "it has no table lapwing_ledger"),
+            ("DELETE FROM lapwing_entries", "it has no table lapwing_ledger"),
+            ("DROP TABLE lapwing_entries", "it has no table lapwing_entries"),
+        ):
+            owner.execute(statement)
+            with pytest.raises(errors.LedgerError, match=f"is damaged: {reason}"):
+                Ledger.open(postgres, epsilon=1)
+            with pytest.raises(errors.LedgerError, match="is damaged"):
+                ledger.charge("b", 1)
+
+
+def test_T26_a_postgresql_ledger_is_found_on_the_whole_search_path(postgres):
+    """A schema of the user's name, made later, comes first on the path: it is no place for a second budget."""
+    import psycopg
+
+    Ledger.open(postgres, epsilon=1).charge("a", 1)
+    with psycopg.connect(postgres, autocommit=True) as owner:
+        owner.execute("CREATE SCHEMA AUTHORIZATION CURRENT_USER")
+    assert Ledger.open(postgres, epsilon=1).remaining == 0
+    with psycopg.connect(postgres) as reader:
+        assert reader.execute("SELECT count(*) FROM pg_class WHERE relname = 'lapwing_ledger'").fetchone() == (1,)
 
 
 def test_an_unknown_version_is_refused(where, tmp_path):
@@ -361,16 +519,19 @@ def test_a_read_only_ledger_grants_nothing(tmp_path):
 
 
 def test_T26_a_file_that_is_replaced_is_seen_by_those_who_have_it_open(tmp_path):
-    """The connection kept open belongs to the old file: what is granted must be granted by the new one."""
     path, other = tmp_path / "a.ledger", tmp_path / "b.ledger"
     ledger, second = Ledger.open(path, epsilon=1), Ledger.open(other, epsilon=1)
     ledger.charge("a", "0.5")
     second.charge("b", "0.9")
-    assert ledger.remaining == F(1, 2)
     other.replace(path)
-    assert ledger.remaining == F(1, 10)
-    with pytest.raises(errors.BudgetExceeded):
-        ledger.charge("c", "0.5")
+    with pytest.raises(errors.LedgerError) as caught:
+        ledger.charge("c", "0.1")
+    assert str(caught.value) == (
+        f'Ledger "{path}" lacks entry 2 as it was seen before: an older copy or another ledger was put in its place. '
+        "Nothing was granted. "
+        "Put the newer one back: with an older copy, what was spent since would be spent twice."
+    )
+    assert Ledger.open(path).remaining == F(1, 10)
 
 
 def test_T26_a_file_that_is_removed_grants_nothing(tmp_path):

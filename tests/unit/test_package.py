@@ -49,6 +49,7 @@ def test_python_in_the_pages_runs(page, tmp_path, monkeypatch):
     """Each page's python blocks run in order, in one namespace; doctest pages are run by their own tests."""
     blocks = [b for b in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL) if ">>>" not in b]
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(page), "exec"), names)

@@ -1,4 +1,4 @@
-"""The budget holds on this machine: claims L1 to L4, and "charge, aggregate, add noise, record, show" of claim R2.
+"""The budget holds on this machine: claims L1 to L5, and "charge, aggregate, add noise, record, show" of claim R2.
 
 Everything is asked through ``Ledger``, ``Source`` and the command line; what is found is exact: no false alarms.
 """
@@ -10,10 +10,12 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -28,7 +30,7 @@ from ..source import Source
 from . import others
 from .finding import Finding
 from .room import Room, Table
-from .tampering import rolled_back, tampered, verifies
+from .tampering import exchanged, rolled_back, tampered, verifies
 
 TENTH = Fraction(1, 10)
 
@@ -40,9 +42,14 @@ def ledgers(room: Room) -> Iterator[Finding]:
     with others.started(others.racer, 2) as racers:
         yield _raced(room, racers)
         yield _asked_at_once(room, racers)
+        yield _made_at_once(room, racers)
+    yield _made_anew(room)
+    yield _half_made(room)
+    yield from _unnamed(room)
     yield _killed(room)
     yield tampered(room)
     yield rolled_back(room)
+    yield exchanged(room)
     yield _bad_epsilon(room)
     yield _refused(room)
     yield _charged_first(room)
@@ -109,6 +116,97 @@ def _one_budget(room: Room) -> Finding:
     )
 
 
+def _made_anew(room: Room) -> Finding:
+    """A spent ledger cut to nothing, and whatever else is there, is no place for a new one, and stays as it is."""
+    spent, text, database, folder = (room.path("ledger") for _ in range(4))
+    Ledger.open(spent, 1).charge("all of it", 1)
+    spent.write_bytes(b"")
+    text.write_text("not a ledger")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE visits (x)")
+    folder.mkdir()
+    places = (spent, text, database, folder)
+    before = [_content(place) for place in places]
+    refused = [_refusal(lambda: Ledger.open(place, 1).charge("more", 1)) is not None for place in places]  # noqa: B023
+    same = [_content(place) for place in places] == before
+    return Finding(
+        "L1: a ledger is made only where nothing is, not in an empty file either",
+        all(refused) and same,
+        f"{sum(refused)} of {len(refused)} places that were taken were refused, and "
+        f"{'all' if same else 'not all'} of them are as they were.",
+    )
+
+
+def _half_made(room: Room) -> Finding:
+    """The disk is full after some pages of a new ledger: nothing is there."""
+    whole = room.path("ledger")
+    Ledger.open(whole, 1)
+    sizes = range(0, whole.stat().st_size, 4096)
+    made, left = 0, 0
+    with others.started(others.cramped) as (maker,):
+        for size in sizes:
+            place = room.path("ledger")
+            others.tell(maker, [str(place), size])
+            made += others.answer(maker)
+            left += place.exists()
+    return Finding(
+        "L3: a ledger that cannot be made whole is not made",
+        made == left == 0 and len(sizes) > 3,
+        f"Of {len(sizes)} ledgers for which the disk had no room {made} were made, and {left} left something.",
+    )
+
+
+def _unnamed(room: Room) -> Iterator[Finding]:
+    """Ask sources that name no ledger, in a process whose user has a home in this room, from several folders."""
+    here, there, left = (room.path("folder") for _ in range(3))
+    for folder in (here, there, left):
+        folder.mkdir()
+    home, table = room.path("home"), here / "table.parquet"
+    Path(room.parquet({"x": [0.5]}, {"x": "DOUBLE"})).rename(table)
+    with others.started(others.asker, XDG_DATA_HOME=str(home)) as (asker,):
+
+        def ask(folder: Path, given: str | None, name: str, epsilon: str) -> tuple[Path | None, str]:
+            """Return where the ledger is and what is spent, or nothing and the refusal."""
+            others.tell(asker, [str(folder), given, name, epsilon])
+            place, told = others.answer(asker)
+            return place and Path(place), told
+
+        found = [ask(here, None, "t", "0.1"), ask(there, None, "t", "0.2")]
+        found += [ask(here, "table.parquet", "t", "0.1"), ask(there, str(table), "t", "0.2")]
+        found += [ask(there, "../*/table.parquet", "t", "0.3")]
+        own = home / "lapwing" / "t.ledger"
+        due = [(own, "1/10"), (own, "3/10"), (here / "t.ledger", "1/10"), (here / "t.ledger", "3/10")]
+        due += [(room.folder / "t.ledger", "3/10")]
+        kept = sum(each == right for each, right in zip(found, due, strict=True))
+        yield Finding(
+            "L1: a source that names no ledger has the same one, whatever the working directory is",
+            kept == len(due),
+            f"{kept} of {len(due)} tables and relations had their ledger where it is due, with what was spent from "
+            "other folders.",
+        )
+        odd = ("../x", "..", "a/x", "a_x", "./x", "ä")
+        places = [ask(there, None, name, "0.1") for name in odd]
+        inside = {place for place, spent in places if place and place.parent == own.parent and spent == "1/10"}
+        yield Finding(
+            "L1: the name of a source is no path, and two names are two ledgers",
+            len(inside) == len(odd),
+            f"{len(inside)} of {len(odd)} names had a ledger of their own in the user's folder.",
+        )
+        Ledger.open(left / "x.ledger", 1).charge("what was spent before", "0.9")
+        refusals = [ask(left, given, "x", "0.2") for given in (None, str(table))]
+        refused = sum(place is None and str(left / "x.ledger") in told for place, told in refusals)
+        new = [place for place in (own.with_name("x.ledger"), here / "x.ledger") if place.exists()]
+        yield Finding(
+            "L1: a ledger that is where it was kept before is not left behind for a new one",
+            refused == 2 and not new,
+            f"{refused} of 2 sources asked for it to be moved, and {len(new)} made a new one.",
+        )
+
+
+def _content(place: Path) -> bytes | list[str]:
+    return sorted(each.name for each in place.iterdir()) if place.is_dir() else place.read_bytes()
+
+
 def _raced(room: Room, racers: Sequence[others.Process]) -> Finding:
     """Each round is a new ledger with room for three, so that everyone is at its ceiling at the same moment."""
     rounds = 60 if room.deep else 8
@@ -138,6 +236,23 @@ def _asked_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
         "L2: those who ask the same at once get one answer for one charge",
         wrong == 0,
         f"{wrong} of {rounds} rounds had more than one charge or answer, 0 may.",
+    )
+
+
+def _made_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
+    rounds = 40 if room.deep else 12
+    everyone = 3 * (len(racers) + 1)
+    granted, kept = [], 0
+    for _ in range(rounds):
+        where = room.path("ledger")
+        granted.append(sum(_race(racers, "make", str(where))))
+        ledger = Ledger.open(where, 1)
+        kept += ledger.spent == everyone * TENTH and verifies(ledger)
+    return Finding(
+        "L1: those who make one ledger at once spend one budget",
+        granted == [everyone] * rounds and kept == rounds,
+        f"In {rounds} rounds {min(granted)} to {max(granted)} of {everyone} could open it and charge, and {kept} "
+        "ledgers hold what everyone charged.",
     )
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import BudgetExceeded, LedgerError
+from ..errors import BudgetExceeded, LapwingError, LedgerError
 from ..ledger import Ledger
 
 Process = subprocess.Popen[str]
@@ -30,12 +32,12 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @contextmanager
-def started(work: Callable[[], None], number: int = 1) -> Iterator[list[Process]]:
-    """Start processes that do the work, a function of this module; end them afterwards."""
+def started(work: Callable[[], None], number: int = 1, **more: str) -> Iterator[list[Process]]:
+    """Start processes that do the work, a function of this module, in an environment with more; end them afterwards."""
     line = f"from {__name__} import {work.__name__} as work; work()"
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     processes = [
-        subprocess.Popen([sys.executable, "-P", "-c", line], text=True, env=environment(), **pipes)
+        subprocess.Popen([sys.executable, "-P", "-c", line], text=True, env=environment(**more), **pipes)
         for _ in range(number)
     ]
     try:
@@ -101,7 +103,26 @@ def ask_together(where: str, name: str, epsilon: str, threads: int) -> list[Any]
     return given
 
 
-RACES: dict[str, Callable[[str, str, str, int], Any]] = {"charge": charge_together, "ask": ask_together}
+def make_together(where: str, name: str, epsilon: str, threads: int) -> int:
+    """Make one ledger of total 1 from many threads at once, and charge each a little; return how many were granted."""
+    ready, granted = threading.Barrier(threads), []
+
+    def make(thread: int) -> None:
+        ready.wait()
+        try:
+            granted.append(Ledger.open(where, 1).charge([name, thread], epsilon).number)
+        except LedgerError:
+            return
+
+    _run([threading.Thread(target=make, args=(thread,)) for thread in range(threads)])
+    return len(granted)
+
+
+RACES: dict[str, Callable[[str, str, str, int], Any]] = {
+    "charge": charge_together,
+    "ask": ask_together,
+    "make": make_together,
+}
 
 
 def _run(threads: Sequence[threading.Thread]) -> None:
@@ -109,6 +130,45 @@ def _run(threads: Sequence[threading.Thread]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def asker() -> None:
+    """For each line (a folder, a table or null, a name, an ε), ask a source that names no ledger, from that folder.
+
+    Answer where its ledger is and what is spent; or null, and why it is refused.  For null, a relation is asked.
+    """
+    import duckdb  # here, since the other processes need the ledger alone
+
+    from .. import query, schema
+    from ..source import Source
+
+    for line in sys.stdin:
+        folder, table, name, epsilon = json.loads(line)
+        os.chdir(folder)
+        given = duckdb.sql("SELECT 0.5 AS x") if table is None else table
+        try:
+            source = Source(given, name=name, columns={"x": schema.number(0, 1)}, epsilon=1)
+            source.release(query.sum("x"), epsilon=epsilon)
+            _say([os.path.abspath(source.ledger.where), str(source.ledger.spent)])  # noqa: PTH100
+        except LapwingError as error:
+            _say([None, str(error)])
+
+
+def cramped() -> None:
+    """For each line (a place, a number of bytes), make a ledger while no file may be larger; answer whether it is made.
+
+    To a process that is not told, this is a disk that is full.
+    """
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for line in sys.stdin:
+        where, size = json.loads(line)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+        try:
+            Ledger.open(where, 1)
+            _say(True)
+        except LedgerError:
+            _say(False)
 
 
 def spender() -> None:

@@ -1,10 +1,10 @@
-"""Tampering with a ledger is found (claim L4): changes to its SQLite file by anyone who can write it."""
+"""Tampering with a ledger is found (claims L4 and L5): changes to its SQLite file by anyone who can write it."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,9 @@ def rolled_back(room: Room) -> Finding:
         connection.execute("DELETE FROM lapwing_entries WHERE number = 3")
         connection.execute("UPDATE lapwing_ledger SET number = 2, hash = ?", [first])
         connection.commit()
-    found = [not verifies(ledger, last)]
+    found = [not verifies(Ledger.open(path), last)]
     shutil.copy(old, path)
+    ledger = Ledger.open(path)  # one that remembers nothing
     found.append(not verifies(ledger, last))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TRIGGER t BEFORE INSERT ON lapwing_entries BEGIN SELECT RAISE(IGNORE); END")
@@ -101,6 +102,38 @@ def rolled_back(room: Room) -> Finding:
     )
 
 
+def exchanged(room: Room) -> Finding:
+    """An older copy, alone or gone on by itself, and another ledger take the place of one that is open and spent."""
+    path, other, branch = (room.path("ledger") for _ in range(3))
+    ledger = Ledger.open(path, 1)
+    first = ledger.charge("a", "0.5")
+    older = path.read_bytes()
+    ledger.charge("b", "0.5")
+    newer = path.read_bytes()
+    Ledger.open(other, 1).charge("another", "0.1")
+    branch.write_bytes(older)
+    for i in range(3):
+        Ledger.open(branch).charge(["later", i], "0.1")
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: ledger.charge("c", "0.1"), lambda: ledger.charge("a", "0.5"), lambda: ledger.record(first, 1),
+        lambda: ledger.remaining, lambda: ledger.find("a", "0.5"), lambda: ledger.entries(),
+        lambda: ledger.set_total(2), lambda: ledger.verify(),
+    )  # fmt: skip
+    refused, left_alone, goes_on = 0, 0, 0
+    for raw in (older, branch.read_bytes(), other.read_bytes()):
+        path.write_bytes(raw)
+        refused += sum(map(_refuses, calls))
+        left_alone += path.read_bytes() == raw
+        path.write_bytes(newer)
+        goes_on += verifies(ledger) and ledger.spent == 1
+    return Finding(
+        "L5: an open ledger refuses an older copy, or another ledger, in its place",
+        refused == 3 * len(calls) and left_alone == goes_on == 3,
+        f"{refused} of {3 * len(calls)} calls were refused, {left_alone} of 3 files stayed as they were, and with the "
+        f"newest one back the ledger went on {goes_on} of 3 times.",
+    )
+
+
 def verifies(ledger: Ledger, head: str | None = None) -> bool:
     """Return whether a ledger is sound."""
     try:
@@ -111,8 +144,12 @@ def verifies(ledger: Ledger, head: str | None = None) -> bool:
 
 
 def _refuses_to_open(path: Path) -> bool:
+    return _refuses(lambda: Ledger.open(path))
+
+
+def _refuses(call: Callable[[], Any]) -> bool:
     try:
-        Ledger.open(path)
+        call()
     except LedgerError:
         return True
     return False

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from glob import escape, glob, has_magic
+from itertools import takewhile
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,16 @@ class DuckDBTable(Table):
     @property
     def stored(self) -> bool:  # type: ignore[override]
         return self.path is not None and not self.is_csv
+
+    @property
+    def folder(self) -> Path | None:  # type: ignore[override]
+        """The folder of the file; of a glob, the one before its first part with a wildcard."""
+        if self.path is None:
+            return None
+        path = Path(self.path)
+        if not has_magic(self.path) or path.exists():
+            return path.parent
+        return Path(*takewhile(lambda part: not has_magic(part), path.parts))
 
     def holds(self, file: Path) -> bool:
         if self.path is None:

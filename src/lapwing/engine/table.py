@@ -78,6 +78,9 @@ class Table(ABC):
     hint: ClassVar[str] = ""
     """What may be wrong where nothing else is known."""
 
+    folder: Path | None = None
+    """The folder of its files, in which its ledger is kept; None where the rows are in no files of their own."""
+
     is_csv = False
     """Whether the rows are lines of text, of which some may be left out."""
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from lapwing import exact, ledger, release, source
+from lapwing import exact, ledger, release, source, store
 from lapwing.checks import ledgers, others, tampering
 from lapwing.checks.finding import Finding
 from lapwing.checks.room import Room
@@ -30,10 +30,10 @@ def fails(promise: Callable[[Room], Finding], room: Room) -> bool:
         return True
 
 
-def test_L1_to_L4_hold_on_this_build(room):
+def test_L1_to_L5_hold_on_this_build(room):
     found = list(ledgers.ledgers(room))
     assert [each for each in found if not each.passed] == []
-    assert len(found) == 14
+    assert len(found) == 21
     assert sum(each.false_alarm for each in found) == 0
 
 
@@ -88,6 +88,38 @@ def test_T26_a_cached_balance_is_found(room, monkeypatch):
 def test_L4_a_chain_that_is_not_checked_is_found(room, monkeypatch):
     monkeypatch.setattr("lapwing.chain.digest", lambda row: row["hash"])
     assert fails(tampering.tampered, room)
+
+
+def test_L5_a_ledger_that_remembers_nothing_is_found(room, monkeypatch):
+    assert not fails(tampering.exchanged, room)
+    monkeypatch.setattr(Ledger, "_remember", lambda *_: None)
+    assert fails(tampering.exchanged, room)
+
+
+def test_T26_a_ledger_made_in_place_of_an_empty_file_is_found(room, monkeypatch):
+    there = store.is_there
+
+    def make_room(kept):
+        if kept.file.is_file() and not kept.file.stat().st_size:
+            kept.file.unlink()
+        return there(kept)
+
+    assert not fails(ledgers._made_anew, room)
+    monkeypatch.setattr(store, "is_there", make_room)
+    assert fails(ledgers._made_anew, room)
+
+
+def test_T25_a_ledger_that_replaces_another_is_found(room, monkeypatch):
+    alone = partial(ledgers._made_at_once, racers=())
+    assert not fails(alone, room)
+    monkeypatch.setattr(store, "_name", lambda made, target: made.replace(target))
+    assert fails(alone, room)
+
+
+def test_the_user_s_own_folder_is_not_touched(room, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(room.folder / "mine"))
+    assert all(each.passed for each in ledgers._unnamed(room))
+    assert not (room.folder / "mine").exists()
 
 
 def test_T26_a_ledger_that_forgets_the_last_charge_is_found_after_a_kill(room, monkeypatch):
