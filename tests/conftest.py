@@ -5,8 +5,11 @@ import shutil
 import uuid
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import settings
+
+from lapwing.entropy import EntropyForTests, SystemEntropy
 
 settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
@@ -30,6 +33,18 @@ def pytest_xdist_make_scheduler(config, log):
             return "spark" if nodeid.startswith("tests/engines/") and "spark" in nodeid else nodeid
 
     return Scheduling(config, log)
+
+
+@pytest.fixture
+def frozen_noise(monkeypatch):
+    """Noise that is the same in every run: for a test that would fail by chance more often than tests/chance.py bears.
+
+    All that asks for the system's entropy gets the entropy for tests, and NumPy's generators have a seed.
+    """
+    entropy, make = EntropyForTests(1), np.random.default_rng
+    monkeypatch.setattr(SystemEntropy, "bits", lambda own, count: entropy.bits(count))
+    monkeypatch.setattr(SystemEntropy, "stream", lambda own: entropy.stream())
+    monkeypatch.setattr(np.random, "default_rng", lambda seed=1: make(seed))
 
 
 class Given:

@@ -44,6 +44,7 @@ def test_links_between_pages_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+@pytest.mark.usefixtures("frozen_noise")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_python_in_the_pages_runs(page, tmp_path, monkeypatch):
     """Each page's python blocks run in order, in one namespace; doctest pages are run by their own tests."""
