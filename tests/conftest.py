@@ -11,6 +11,8 @@ from hypothesis import settings
 
 from lapwing.entropy import EntropyForTests, SystemEntropy
 
+from .drawn import pytest_configure, pytest_fixture_setup, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401
+
 settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
 
