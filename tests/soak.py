@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -77,11 +78,13 @@ def run(tests: Sequence[str], folder: Path) -> tuple[list[dict], float, str]:
     with tempfile.NamedTemporaryFile(dir=folder) as outcomes:
         start = time.monotonic()
         words = ["-m", "pytest", "-q", "-p", "tests.soak", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+        words += ["--basetemp", f"{outcomes.name}.d"]
         env = {**os.environ, OUTCOMES: outcomes.name, SEEN: str(folder / "drawn")}
         done = subprocess.run(
             [sys.executable, *words], cwd=REPOSITORY, env=env, capture_output=True, text=True, check=False
         )
         took = time.monotonic() - start
+        shutil.rmtree(f"{outcomes.name}.d", ignore_errors=True)
         told = [json.loads(line) for line in Path(outcomes.name).read_text(encoding="utf-8").splitlines()]
     explained = done.returncode in (0, _NONE_COLLECTED) or any(each["outcome"] == "failed" for each in told)
     return told, took, "" if explained else f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr}"

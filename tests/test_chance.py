@@ -117,6 +117,7 @@ def test_a_test_that_draws_and_is_not_in_the_list_fails(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/test_it.py").write_text(DRAWING)
     options = ["-p", "tests.drawn", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={tmp_path}", "-rA"]
+    options += ["--basetemp", str(tmp_path / "base")]
     words = [sys.executable, "-m", "pytest", *options, str(tmp_path / "tests")]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     for name, door in DOOR_OF.items():
