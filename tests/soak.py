@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -35,6 +37,7 @@ _EVERY = 30.0
 """Seconds between two lines of progress."""
 
 _NONE_COLLECTED = 5
+_running: set[subprocess.Popen[str]] = set()
 
 
 def pytest_runtest_logreport(report):
@@ -69,6 +72,13 @@ class Tally:
             say(f"FAILED {told['id']} ({told['when']})\n{told['text'][-3000:]}")
 
 
+def end(*_: object) -> NoReturn:
+    """End all that was started, as a person at the keyboard would, so that it can clean up."""
+    for process in list(_running):
+        process.send_signal(signal.SIGINT)
+    sys.exit(128 + signal.SIGTERM)
+
+
 def say(text: str) -> None:
     click.echo(f"soak: {text}")
 
@@ -80,14 +90,16 @@ def run(tests: Sequence[str], folder: Path) -> tuple[list[dict], float, str]:
         words = ["-m", "pytest", "-q", "-p", "tests.soak", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
         words += ["--basetemp", f"{outcomes.name}.d"]
         env = {**os.environ, OUTCOMES: outcomes.name, SEEN: str(folder / "drawn")}
-        done = subprocess.run(
-            [sys.executable, *words], cwd=REPOSITORY, env=env, capture_output=True, text=True, check=False
-        )
+        piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        with subprocess.Popen([sys.executable, *words], cwd=REPOSITORY, env=env, **piped) as process:
+            _running.add(process)
+            printed = process.communicate()[0]
+            _running.discard(process)
         took = time.monotonic() - start
         shutil.rmtree(f"{outcomes.name}.d", ignore_errors=True)
         told = [json.loads(line) for line in Path(outcomes.name).read_text(encoding="utf-8").splitlines()]
-    explained = done.returncode in (0, _NONE_COLLECTED) or any(each["outcome"] == "failed" for each in told)
-    return told, took, "" if explained else f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr}"
+    explained = process.returncode in (0, _NONE_COLLECTED) or any(each["outcome"] == "failed" for each in told)
+    return told, took, "" if explained else f"pytest ended with {process.returncode}: {printed[-3000:]}"
 
 
 def split(tests: Sequence[str], seconds: dict[str, float], jobs: int) -> list[list[str]]:
@@ -134,7 +146,6 @@ def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: S
     if not tests:
         raise click.UsageError("no test has such an id")
     start, tally, done = time.monotonic(), Tally(), 0
-    end = start + 60 * minutes
     with tempfile.TemporaryDirectory(prefix="lapwing-soak-") as name:
         folder = Path(name)
         say(f"{len(tests)} tests, {rounds} rounds or {minutes:g} minutes, {jobs} at a time")
@@ -148,7 +159,7 @@ def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: S
         told_fewer(times, seconds, rounds)
         last = time.monotonic()
         for chosen in turns(times, rounds):
-            if time.monotonic() >= end:
+            if time.monotonic() - start >= 60 * minutes:
                 break
             one_round(chosen, seconds, tally, jobs, folder)
             done += 1
@@ -196,4 +207,5 @@ def told_fewer(times: dict[str, int], seconds: dict[str, float], rounds: int) ->
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, end)
     main()
