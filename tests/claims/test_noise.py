@@ -366,9 +366,11 @@ def test_N6_random_words_are_decided_rightly():
             assert fate(exponents, unit, sizes, words)[0], (seed, exponents, unit, sizes, words)
 
 
-def test_N6_near_ties_are_decided_rightly_and_some_of_them_slowly():
+@pytest.mark.parametrize("seed", [1, None], ids=["the same", "fresh"])
+def test_N6_near_ties_are_decided_rightly_and_some_of_them_slowly(seed):
     """The rival's word is that of a tie, moved by up to 2^-30 of itself or by a few units."""
-    seed = np.random.SeedSequence().entropy
+    fresh = seed is None
+    seed = np.random.SeedSequence().entropy if fresh else seed
     rng = np.random.default_rng(seed)
     slow = fast = 0
     for unit in RACE_UNITS:
@@ -385,8 +387,7 @@ def test_N6_near_ties_are_decided_rightly_and_some_of_them_slowly():
                     assert right
                     assert asked == asked_too
                     slow, fast = slow + (asked > 0), fast + (asked == 0)
-    assert slow > 100
-    assert fast > 10
+    assert fresh or (slow > 100 and fast > 10)  # how many there are of either kind is chance
 
 
 @pytest.mark.parametrize("sizes", [[1, 1], [1, 2**53], [2**53, 1], [2**53, 2**53], [3, 1000]], ids=str)
@@ -430,7 +431,7 @@ def test_N6_the_slow_path_knows_how_far_it_has_rounded(size):
 
 
 def test_N6_ties_of_255_bits_are_drawn_on_until_they_are_decided():
-    rng = np.random.default_rng()
+    rng = np.random.default_rng(6)
     for sizes, gamma, off in [((1, 1), F(1), 1), ((2**53, 3), F(1, 7), -1), ((1000, 2**53), F(40), 1)]:
         known = 63 + 4 * 64
         mine = int.from_bytes(rng.bytes(40)) >> 1 | 1 << 310
@@ -602,10 +603,8 @@ def test_N1_the_statistical_check_rejects_a_wrong_scale():
 
 
 def test_N4_real_coins_have_their_probability():
-    n = 10**6
-    share = noise.coins(np.ones(n, np.int64), F(1, 2), entropy=SYSTEM).mean()
-    assert "coins" in stats.TESTS
-    assert abs(share - math.exp(-0.5)) <= stats.limit(n)  # Hoeffding's inequality has the same limit
+    heads = noise.coins(np.ones(10**6, np.int64), F(1, 2), entropy=SYSTEM)
+    stats.assert_share("coins", heads, math.exp(-0.5))
 
 
 def test_N5_real_uniform_draws_are_uniform():

@@ -65,6 +65,7 @@ def test_C3_times_that_drift_but_do_not_depend_on_the_noise_raise_no_alarm(scale
         assert all(finding.passed for finding in compared("x", times, noise, lw.DiscreteLaplace(scale)))
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_C3_a_correlation_of_a_fifth_raises_an_alarm():
     """The time is the size's rank with a fifth of its weight: the correlation is some 0.2 at 20,000 calls."""
     noise, law = lw.discrete_laplace(100, (20_000, 1)), lw.DiscreteLaplace(100)

@@ -150,13 +150,13 @@ def test_T24_files_that_are_gone_tell_nothing_and_the_question_completes_later(s
     shutil.move(place, away)
     heard.begin()
     with pytest.raises(errors.EngineError) as caught:
-        source.release(lw.count(), epsilon=50)
+        source.release(lw.count(), epsilon=100)
     assert_tells_nothing(caught.value, heard)
     spent = source.ledger.spent
     shutil.move(away, place)
     again = source_of(spark.read.parquet(str(place)), tmp_path)
-    assert again.release(lw.count(), epsilon=50).rows[0]["count"]["value"] == 9
-    assert again.ledger.spent == max(spent, 50)
+    assert again.release(lw.count(), epsilon=100).rows[0]["count"]["value"] == 9
+    assert again.ledger.spent == max(spent, 100)
 
 
 @pytest.mark.parametrize(
@@ -204,12 +204,12 @@ def test_a_session_that_is_stopped_in_mid_query_leaves_a_question_that_completes
     source = source_of(slow(session, 200), tmp_path)
     heard.begin()
     with pytest.raises(errors.EngineError, match="completes it at no charge") as caught:
-        source.release(lw.count(), lw.sum("x"), epsilon=50, progress=lambda share: session.stop())
+        source.release(lw.count(), lw.sum("x"), epsilon=100, progress=lambda share: session.stop())
     assert_tells_nothing(caught.value, heard)
-    assert source.ledger.spent == 50
+    assert source.ledger.spent == 100
     again = source_of(sparks().range(200).selectExpr("id AS x"), tmp_path)
-    assert again.release(lw.count(), lw.sum("x"), epsilon=50).rows[0]["count"]["value"] == 200
-    assert again.ledger.spent == 50
+    assert again.release(lw.count(), lw.sum("x"), epsilon=100).rows[0]["count"]["value"] == 200
+    assert again.ledger.spent == 100
 
 
 def test_what_is_no_table_of_spark_is_refused(spark, tmp_path):
@@ -252,18 +252,18 @@ def test_an_interrupt_or_a_fault_of_progress_cancels_the_query(spark, tmp_path, 
     source = source_of(slow(spark, 1000, 2), tmp_path)
     heard.begin()
     with pytest.raises(KeyboardInterrupt if error is KeyboardInterrupt else errors.EngineError) as caught:
-        source.release(lw.count(), lw.sum("x"), epsilon=50, progress=stop)
+        source.release(lw.count(), lw.sum("x"), epsilon=100, progress=stop)
     assert_tells_nothing(caught.value, heard)
     assert list(jobs_of(spark)) == []
     again = source_of(spark.range(1000).selectExpr("id AS x"), tmp_path)
-    assert again.release(lw.count(), lw.sum("x"), epsilon=50).rows[0]["count"]["value"] == 1000
-    assert again.ledger.spent == 50
+    assert again.release(lw.count(), lw.sum("x"), epsilon=100).rows[0]["count"]["value"] == 1000
+    assert again.ledger.spent == 100
 
 
 def test_progress_is_a_share_that_does_not_fall(spark, tmp_path):
     told = []
     source = source_of(slow(spark, 12), tmp_path)
-    source.release(lw.count(), lw.median("x"), epsilon=50, progress=told.append)
+    source.release(lw.count(), lw.median("x"), epsilon=100, progress=told.append)
     read = told[: told.index(max(told)) + 1]
     assert read == sorted(read)
     assert told[0] == 0
@@ -279,7 +279,7 @@ def test_a_release_does_not_need_the_status_of_its_jobs(spark, tmp_path, monkeyp
     monkeypatch.setattr(type(spark.sparkContext), "statusTracker", fails)
     told = []
     source = source_of(slow(spark, 2), tmp_path)
-    assert source.release(lw.count(), lw.sum("x"), epsilon=50, progress=told.append).rows[0]["count"]["value"] == 2
+    assert source.release(lw.count(), lw.sum("x"), epsilon=100, progress=told.append).rows[0]["count"]["value"] == 2
     assert set(told) == {0}
 
 
@@ -466,7 +466,7 @@ def test_texts_of_fixed_length_are_read_as_spark_stores_them(spark, tmp_path):
         spark.sql("INSERT INTO fixed VALUES ('a', 'k', 1), ('A', 'K', 1), ('a', 'k', 1)")
         assert keys_of("spark:fixed", "k", "text", person="p") == {"k": 1, "K": 1}
         if REMOTE:
-            found = source_of(f"{WHERE}#fixed", tmp_path).release(lw.count(), epsilon=50)
+            found = source_of(f"{WHERE}#fixed", tmp_path).release(lw.count(), epsilon=100)
             assert found.rows[0]["count"]["value"] == 3
     finally:
         spark.sql("DROP TABLE fixed")
@@ -526,12 +526,12 @@ def test_executors_that_are_killed_again_and_again_are_one_error_and_the_questio
     source = source_of(slow(spark, 2, 60), tmp_path)
     heard.begin()
     with pytest.raises(errors.EngineError, match="completes it at no charge") as caught:
-        source.release(lw.count(), lw.sum("x"), epsilon=50, progress=kill)
+        source.release(lw.count(), lw.sum("x"), epsilon=100, progress=kill)
     assert_tells_nothing(caught.value, heard)
-    assert source.ledger.spent == 50
+    assert source.ledger.spent == 100
     again = source_of(spark.range(2).selectExpr("id AS x"), tmp_path)
-    assert again.release(lw.count(), lw.sum("x"), epsilon=50).rows[0]["count"]["value"] == 2
-    assert again.ledger.spent == 50
+    assert again.release(lw.count(), lw.sum("x"), epsilon=100).rows[0]["count"]["value"] == 2
+    assert again.ledger.spent == 100
 
 
 @pytest.mark.skipif(not SERVER, reason="needs a server to kill: make cluster")
@@ -547,9 +547,9 @@ def test_a_killed_server_is_one_error(spark, tmp_path, heard):
 
     heard.begin()
     with pytest.raises(errors.EngineError, match="completes it at no charge") as caught:
-        source.release(lw.count(), lw.sum("x"), epsilon=50, progress=kill)
+        source.release(lw.count(), lw.sum("x"), epsilon=100, progress=kill)
     assert_tells_nothing(caught.value, heard)
-    assert source.ledger.spent == 50
+    assert source.ledger.spent == 100
     again = source_of(pa.table({"x": [1, 2, 3]}), tmp_path)
-    assert again.release(lw.count(), lw.sum("x"), epsilon=50).rows[0]["count"]["value"] == 3
-    assert again.ledger.spent == 50
+    assert again.release(lw.count(), lw.sum("x"), epsilon=100).rows[0]["count"]["value"] == 3
+    assert again.ledger.spent == 100

@@ -51,9 +51,9 @@ def test_noise_on_values_keeps_whole_numbers_whole():
 
 
 def test_noise_prints_a_table_and_never_the_value():
-    result = run("noise", "123456789", "--sensitivity", "1", "--epsilon", "0.000000001")
+    result = run("noise", "123456789123456", "--sensitivity", "1000000", "--epsilon", "0.000000001")
     assert "released" in result.stdout
-    assert "123456789" not in result.output.replace(",", "")
+    assert "123456789123456" not in result.output.replace(",", "")
     assert "No ledger was charged" in result.stderr
 
 

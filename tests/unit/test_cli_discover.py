@@ -83,6 +83,7 @@ def test_a_dry_run_reads_and_spends_nothing(visits, tmp_path):
     assert not (tmp_path / "visits.ledger").exists()
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_bounds_prints_bounds_and_the_lines_to_paste(visits):
     text = run("bounds", visits, "cost", "--epsilon", "1").stdout
     assert "low = 0, high = 1000" in text
@@ -96,6 +97,7 @@ def test_bounds_prints_bounds_and_the_lines_to_paste(visits):
     assert "No bin stands out" in run("bounds", visits, "cost", "--epsilon", "1", "--where", "cost < 0").stdout
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_explain_and_the_ledger_show_both(visits):
     run("discover", visits, "diagnosis", *KEYS, "--where", "NOT (cost > 5 AND cost < 9)")
     run("bounds", visits, "cost", "--epsilon", "1", "--where", "diagnosis = 'flu'")

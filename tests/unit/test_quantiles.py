@@ -109,9 +109,15 @@ def test_degenerate_inputs_get_an_answer_of_the_public_shape(values, column, nei
                 assert cell["low"] <= cell["value"] <= cell["high"]
                 assert name.startswith("cdf") or float(column.low) <= cell["low"]
                 assert name.startswith("cdf") or cell["high"] <= float(column.high) * (1 + 1e-12)
-    if len(values) == 500 and values[0] == 50:
-        found = source.release(lw.quantile("x", [0.1, 0.5, 0.9]), epsilon=20).rows[0]
-        assert all(cell == {"value": 50, "low": 50, "high": 50} for cell in found.values())
+
+
+@pytest.mark.usefixtures("frozen_noise")
+@pytest.mark.parametrize("neighbors", ["add_remove", "change_one"])
+def test_equal_values_are_their_own_quantiles_and_bars(neighbors, tmp_path):
+    column, table = lw.number(0, 100, integer=True), pd.DataFrame({"x": [50] * 500})
+    source = source_of(tmp_path, table, columns={"x": column}, neighbors=neighbors)
+    found = source.release(lw.quantile("x", [0.1, 0.5, 0.9]), epsilon=20).rows[0]
+    assert all(cell == {"value": 50, "low": 50, "high": 50} for cell in found.values())
 
 
 def test_T12_what_is_recorded_has_the_same_shape_whatever_the_rows(tmp_path):
@@ -191,6 +197,7 @@ def test_T24_a_canary_in_a_column_of_quantiles_is_seen_nowhere(tmp_path, capfd):
     assert "CANARY" not in told + (tmp_path / "t.ledger").read_bytes().decode(errors="replace")
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_a_distribution_function_reaches_one_and_is_read_from_the_ledger(tmp_path):
     table = pd.DataFrame({"x": AGES * 200, "g": ["a", "b"] * 1000})
     source = source_of(tmp_path, table)

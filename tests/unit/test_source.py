@@ -237,8 +237,8 @@ def test_sums_beyond_whole_numbers_are_floats_and_not_cut(tmp_path):
     for statistics in ((lw.sum("x"),), (lw.sum("x"), lw.count(), lw.mean("x"))):
         answer = source.release(*statistics, epsilon=1)
         bar = answer.rows[0]["sum_x"]
-        assert bar["low"] < 1.01 * 8.5e18
-        assert bar["high"] > 0.99 * 8.5e18
+        assert bar["low"] < 1.1 * 8.5e18  # 94 times the scale of the noise
+        assert bar["high"] > 0.9 * 8.5e18
         assert bar["low"] <= bar["value"] <= bar["high"]
         assert "svg" in answer.to_html()
 
@@ -313,6 +313,7 @@ def test_the_total_of_the_ledger_can_be_changed_in_either_order(tmp_path):
     assert source(2).release(lw.count(), epsilon=1).entry == 3
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_a_bar_does_not_look_narrow_because_noise_leads_out_of_the_bounds(tmp_path):
     """Groups of five people: noise often makes the mean less than 0."""
     frame = pd.DataFrame({"key": list(range(500)) * 5, "x": [1.0] * 2500})

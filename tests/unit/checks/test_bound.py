@@ -1,7 +1,7 @@
 """The check of the noise: it passes as things are, and fails when they are not.
 
-A finding of a correct build fails with probability at most 1e-9.  The sizes are such that one of a broken build would
-pass only eight standard deviations away from what it finds on average.
+A finding of a correct build fails with probability at most 1e-9.  Broken builds are looked at with frozen noise; the
+sizes are such that one would pass only eight standard deviations away from what is found on average.
 """
 
 from functools import cached_property
@@ -36,6 +36,7 @@ def test_real_releases_show_no_more_than_the_epsilon_that_is_charged_and_no_less
     assert all(each.false_alarm == 1e-9 for each in found)
 
 
+@pytest.mark.usefixtures("frozen_noise")
 @pytest.mark.parametrize("factor", [0.85, 1.15])
 def test_a_wrong_scale_is_found(factor, tmp_path, monkeypatch):
     def scaled(scale, size, entropy, progress=None):
@@ -50,6 +51,7 @@ def test_one_noise_for_all_cells_is_found(tmp_path, monkeypatch):
     assert not bound._counts(Room(tmp_path), 1000).passed
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_one_noise_for_the_cells_of_a_measurement_is_found(tmp_path, monkeypatch):
     kept = {}
 
@@ -64,17 +66,20 @@ def test_one_noise_for_the_cells_of_a_measurement_is_found(tmp_path, monkeypatch
     assert not found["mean, its two cells together"]
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_a_sensitivity_forgotten_for_change_one_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(measure.Measurement, "sensitivity", lambda own, schema, query, n: schema.mass * own.mass)
     assert not bound._moves(Room(tmp_path), 6000).passed
     assert bound._sums(Room(tmp_path), 1000).passed
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_a_sensitivity_without_the_rows_of_a_person_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(Schema, "mass", property(lambda own: own.weight))
     assert not bound._people(Room(tmp_path), 4000).passed
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_a_threshold_one_too_low_is_found(tmp_path, monkeypatch):
     right = KeyPlan.threshold.func
     low = cached_property(lambda own: right(own) - 1)

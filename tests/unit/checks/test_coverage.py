@@ -43,6 +43,7 @@ def test_bars_of_counts_one_too_wide_are_found(tmp_path, monkeypatch):
     assert len(failed(coverage._exact_bars(Room(tmp_path)))) == 12
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_bars_of_means_a_tenth_too_narrow_are_found(tmp_path, monkeypatch):
     whole = estimate.ratio_interval
     monkeypatch.setattr(
@@ -53,6 +54,7 @@ def test_bars_of_means_a_tenth_too_narrow_are_found(tmp_path, monkeypatch):
     assert all("mean" in what for what in bad)
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_noise_a_fifth_too_large_is_found(tmp_path, monkeypatch):
     whole = release.draws
     monkeypatch.setattr(release, "draws", lambda scale, *rest: whole(scale * F(6, 5), *rest))
@@ -60,6 +62,7 @@ def test_noise_a_fifth_too_large_is_found(tmp_path, monkeypatch):
     assert {f"{name} of rows and two columns, at 95%" for name in ("count", "mean", "mean of y")} <= set(bad)
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_a_mean_that_is_moved_is_found(tmp_path, monkeypatch):
     whole = estimate.ratio_interval
     monkeypatch.setattr(estimate, "ratio_interval", lambda *a, **k: [each + 0.01 for each in whole(*a, **k)])
@@ -68,6 +71,7 @@ def test_a_mean_that_is_moved_is_found(tmp_path, monkeypatch):
     assert "count of rows and two columns, above and below" not in bad
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_counts_that_are_cut_at_0_are_found(tmp_path, monkeypatch):
     whole = release.add
     monkeypatch.setattr(release, "add", lambda *asked: np.maximum(whole(*asked), 0))
@@ -75,6 +79,7 @@ def test_counts_that_are_cut_at_0_are_found(tmp_path, monkeypatch):
     assert {"counts of empty groups, ε = 1", "counts of empty groups, ε = 0.1"} <= set(bad)
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_one_noise_value_for_all_cells_is_found(tmp_path, monkeypatch):
     whole = release.draws
     monkeypatch.setattr(release, "draws", lambda scale, size, *rest: np.full(size, 1 + abs(whole(scale, 1, *rest)[0])))

@@ -145,6 +145,7 @@ def test_L3_a_charge_after_reading_is_found(room, monkeypatch):
     assert fails(ledgers._refused, room)
 
 
+@pytest.mark.usefixtures("frozen_noise")
 def test_T27_fresh_noise_for_a_repeated_question_is_found(room, monkeypatch):
     def fresh(plan, table, book, **options):
         made = release.make_release(plan, table, book, **options)

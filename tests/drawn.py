@@ -1,0 +1,141 @@
+"""Which tests draw at random: every door of randomness is watched, and who goes through one must be in tests/chance.py.
+
+The doors are ``SystemEntropy`` of ``lapwing.entropy``, a generator of NumPy without a seed, the module ``random`` where
+a test or Lapwing calls it, and another Python process, in which nobody sees what is drawn.  The flags lie in shared
+memory, so that a forked child raises them too.  What a fixture draws counts for every test that uses it.
+
+It is a plugin of pytest, which tests/conftest.py takes in: a test that draws and is not in the list fails.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+import os
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing
+from lapwing.entropy import SystemEntropy
+
+from .chance import CHANCES
+
+DOORS = ("the system's entropy", "NumPy without a seed", "the module random", "another Python process")
+SYSTEM, NUMPY, RANDOM, PROCESS = range(len(DOORS))
+SEEN = "LAPWING_DRAWN"
+"""The variable that names a file: who draws is written to it."""
+
+_CALLED = (
+    "random",
+    "uniform",
+    "randrange",
+    "randint",
+    "choice",
+    "choices",
+    "sample",
+    "shuffle",
+    "getrandbits",
+    "gauss",
+)
+_flags = mmap.mmap(-1, len(DOORS))
+_fixtures: dict[object, set[int]] = {}
+_ours: list[str] = []
+"""Where the code lies whose calls of ``random`` count."""
+
+
+def test_of(nodeid):
+    """Return the id of a test without its parameters."""
+    return nodeid.partition("[")[0]
+
+
+def pytest_configure(config):
+    """Watch all doors from now on."""
+    if _ours:
+        return
+    _ours.extend(f"{place}{os.sep}" for place in (config.rootpath / "tests", Path(lapwing.__file__).parent))
+    for name in ("bits", "stream"):
+        setattr(SystemEntropy, name, _noted(SYSTEM, getattr(SystemEntropy, name)))
+    for name in ("default_rng", "SeedSequence"):
+        setattr(np.random, name, _noted(NUMPY, getattr(np.random, name), _without_seed))
+    for name in _CALLED:
+        setattr(random, name, _noted(RANDOM, getattr(random, name), _by_us))
+    sys.addaudithook(_hear)
+
+
+def _noted(door, function, when=lambda *given, **named: True):
+    @functools.wraps(function)
+    def noted(*given, **named):
+        if when(*given, **named):
+            _flags[door] = 1
+        return function(*given, **named)
+
+    return noted
+
+
+def _without_seed(seed=None, **named):
+    return seed is None and named.get("entropy") is None
+
+
+def _by_us(*given, **named):
+    return sys._getframe(2).f_code.co_filename.startswith(tuple(_ours))  # above ``noted``
+
+
+def _hear(event, given):
+    if event == "subprocess.Popen":
+        words = [given[0], *given[1][:1]] if isinstance(given[1], list | tuple) else [given[0], given[1]]
+        names = {Path(os.fsdecode(word)).name for word in words if word is not None}
+        if any(name == "lapwing" or name.startswith("python") for name in names):
+            _flags[PROCESS] = 1
+
+
+def _taken():
+    """Return the doors that were opened since this was asked last."""
+    found = {door for door in range(len(DOORS)) if _flags[door]}
+    _flags[:] = bytes(len(DOORS))
+    return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef):
+    """Keep what a fixture for many tests draws: it counts for all of them, and not only for the first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    before = _taken()
+    try:
+        return (yield)
+    finally:
+        _fixtures[fixturedef] = _taken()
+        for door in before:
+            _flags[door] = 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol():
+    """Forget what was drawn between two tests."""
+    _taken()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Fail a test that draws and is not in the list."""
+    result = yield
+    doors = _taken().union(
+        *(_fixtures.get(each, ()) for found in item._fixtureinfo.name2fixturedefs.values() for each in found)
+    )
+    if doors:
+        name, told = test_of(item.nodeid), ", ".join(DOORS[door] for door in sorted(doors))
+        if SEEN in os.environ:
+            with Path(os.environ[SEEN]).open("a") as file:
+                file.write(f"{name}\t{told}\n")
+        if name not in CHANCES:
+            pytest.fail(
+                f"{name} draws ({told}) and is not in tests/chance.py: say there how often it fails on a correct "
+                "build, or let it use the fixture frozen_noise",
+                pytrace=False,
+            )
+    return result

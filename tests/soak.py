@@ -1,0 +1,211 @@
+"""make soak: the tests that draw at random, again and again, for failures that a single run seldom shows.
+
+Every test of tests/chance.py is run once, and timed.  Then all are repeated, in many short runs of pytest, several at a
+time, until they had all rounds or the time is over.  A test that takes long is repeated less often, so that none has
+more time than another; which, and how often, is printed.
+
+As a plugin of pytest it writes down the outcome of each test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from .chance import CHANCES
+from .drawn import SEEN, test_of
+
+REPOSITORY = Path(__file__).parent.parent
+OUTCOMES = "LAPWING_SOAK"
+"""The variable that names the file to which the plugin writes."""
+
+_EVERY = 30.0
+"""Seconds between two lines of progress."""
+
+_NONE_COLLECTED = 5
+_running: set[subprocess.Popen[str]] = set()
+
+
+def pytest_runtest_logreport(report):
+    """Write down a step of a test; as a plugin of pytest."""
+    told = {"test": test_of(report.nodeid), "id": report.nodeid, "seconds": report.duration, "when": report.when}
+    told |= {"outcome": report.outcome, "text": report.longreprtext if report.failed else ""}
+    with Path(os.environ[OUTCOMES]).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(told) + "\n")
+
+
+@dataclass
+class Tally:
+    """What was seen so far: of each test its runs, seconds and failures."""
+
+    runs: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    took: float = 0.0
+    broken: list[str] = field(default_factory=list)
+
+    def add(self, told: dict) -> None:
+        """Count a step of a test; with parameters, each of them is a run.
+
+        What is made once for many tests counts for none, but engines, which take long to start.
+        """
+        self.seconds[told["test"]] += told["seconds"] * (told["when"] == "call" or "/engines/" in told["test"])
+        self.runs[told["test"]] += told["when"] == "call"
+        self.skipped[told["test"]] += told["outcome"] == "skipped"
+        if told["outcome"] == "failed":
+            self.failures[told["test"]] += 1
+            say(f"FAILED {told['id']} ({told['when']})\n{told['text'][-3000:]}")
+
+
+def end(*_: object) -> NoReturn:
+    """End all that was started, as a person at the keyboard would, so that it can clean up."""
+    for process in list(_running):
+        process.send_signal(signal.SIGINT)
+    sys.exit(128 + signal.SIGTERM)
+
+
+def say(text: str) -> None:
+    click.echo(f"soak: {text}")
+
+
+def run(tests: Sequence[str], folder: Path) -> tuple[list[dict], float, str]:
+    """Run tests once, in a process of their own; return their outcomes, the seconds it took, and what went wrong."""
+    with tempfile.NamedTemporaryFile(dir=folder) as outcomes:
+        start = time.monotonic()
+        words = ["-m", "pytest", "-q", "-p", "tests.soak", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+        words += ["--basetemp", f"{outcomes.name}.d"]
+        env = {**os.environ, OUTCOMES: outcomes.name, SEEN: str(folder / "drawn")}
+        piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        with subprocess.Popen([sys.executable, *words], cwd=REPOSITORY, env=env, **piped) as process:
+            _running.add(process)
+            printed = process.communicate()[0]
+            _running.discard(process)
+        took = time.monotonic() - start
+        shutil.rmtree(f"{outcomes.name}.d", ignore_errors=True)
+        told = [json.loads(line) for line in Path(outcomes.name).read_text(encoding="utf-8").splitlines()]
+    explained = process.returncode in (0, _NONE_COLLECTED) or any(each["outcome"] == "failed" for each in told)
+    return told, took, "" if explained else f"pytest ended with {process.returncode}: {printed[-3000:]}"
+
+
+def split(tests: Sequence[str], seconds: dict[str, float], jobs: int) -> list[list[str]]:
+    """Share tests among processes: the longest first, each to who has least; those on Spark stay together."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for test in tests:
+        groups["spark" if "test_spark" in test or "test_same_integers" in test else test].append(test)
+    found: list[list[str]] = [[] for _ in range(jobs)]
+    weights = [0.0] * jobs
+    lengths = {name: sum(seconds[test] for test in group) for name, group in groups.items()}
+    for name in sorted(groups, key=lambda name: -lengths[name]):
+        least = weights.index(min(weights))
+        found[least] += groups[name]
+        weights[least] += lengths[name] + 0.01
+    return [sorted(each) for each in found if each]
+
+
+def rounds_of(seconds: dict[str, float], rounds: int, budget: float) -> dict[str, int]:
+    """Return how often each test is repeated, so that none has more than an equal share of the time."""
+    low, high = 0.0, max(budget, 0.0)
+    for _ in range(60):
+        share = (low + high) / 2
+        spent = sum(min(rounds * each, max(share, each)) for each in seconds.values())
+        low, high = (share, high) if spent <= budget else (low, share)
+    return {test: max(1, min(rounds, int(low / max(each, 1e-9)))) for test, each in seconds.items()}
+
+
+def turns(times: dict[str, int], rounds: int) -> Iterator[list[str]]:
+    """Yield the tests of each round after the first: one that has fewer turns has them evenly."""
+    for number in range(1, rounds):
+        yield [test for test, own in times.items() if number * own // rounds > (number - 1) * own // rounds]
+
+
+@click.command()
+@click.option("--rounds", default=200, show_default=True, help="How often each test is run.")
+@click.option("--minutes", default=60.0, show_default=True, help="When to end, whatever the round.")
+@click.option("--jobs", default=min(os.cpu_count() or 1, 4), show_default=True, help="How many processes at a time.")
+@click.option("--only", multiple=True, help="Tests with this text in their id; may be given again.")
+@click.option("--without", multiple=True, help="No tests with this text in their id; may be given again.")
+def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: Sequence[str]) -> None:
+    """Run the tests that draw at random again and again; end with status 1 if any failed."""
+    tests = [each for each in sorted(CHANCES) if not only or any(text in each for text in only)]
+    tests = [each for each in tests if not any(text in each for text in without)]
+    if not tests:
+        raise click.UsageError("no test has such an id")
+    start, tally, done = time.monotonic(), Tally(), 0
+    with tempfile.TemporaryDirectory(prefix="lapwing-soak-") as name:
+        folder = Path(name)
+        say(f"{len(tests)} tests, {rounds} rounds or {minutes:g} minutes, {jobs} at a time")
+        one_round(tests, dict.fromkeys(tests, 1.0), tally, jobs, folder)
+        done, took = 1, time.monotonic() - start
+        seconds = {test: float(tally.seconds[test]) for test in tests}
+        say(f"the first round took {took:.0f} s; {sum(tally.runs.values()):,} runs of {sum(seconds.values()):.0f} s")
+        told_nothing(tests, tally, folder)
+        budget = jobs * 60 * minutes - rounds * (tally.took - sum(seconds.values()))
+        times = rounds_of(seconds, rounds, budget)
+        told_fewer(times, seconds, rounds)
+        last = time.monotonic()
+        for chosen in turns(times, rounds):
+            if time.monotonic() - start >= 60 * minutes:
+                break
+            one_round(chosen, seconds, tally, jobs, folder)
+            done += 1
+            if time.monotonic() - last > _EVERY:
+                last = time.monotonic()
+                say(f"round {done} of {rounds}, {(last - start) / 60:.1f} minutes, {told(tally)}")
+    say(f"{done} rounds of {len(tests)} tests in {(time.monotonic() - start) / 60:.1f} minutes: {told(tally)}")
+    for test, count in tally.failures.most_common():
+        say(f"  {test} failed {count:,} times in {tally.runs[test]:,} runs")
+    for text in tally.broken:
+        say(text)
+    sys.exit(1 if tally.failures or tally.broken else 0)
+
+
+def one_round(tests: Sequence[str], seconds: dict[str, float], tally: Tally, jobs: int, folder: Path) -> None:
+    parts = split(tests, seconds, jobs)
+    with ThreadPoolExecutor(jobs) as pool:
+        for outcomes, took, wrong in pool.map(lambda part: run(part, folder), parts):
+            for each in outcomes:
+                tally.add(each)
+            tally.took += took
+            tally.broken += [wrong] if wrong else []
+
+
+def told(tally: Tally) -> str:
+    return f"{sum(tally.runs.values()):,} runs, {sum(tally.failures.values()):,} failures"
+
+
+def told_nothing(tests: Sequence[str], tally: Tally, folder: Path) -> None:
+    """Say which tests are in the list and drew nothing: they are skipped here, or need not be in it."""
+    drawn = folder / "drawn"
+    seen = {line.partition("\t")[0] for line in drawn.read_text().splitlines()} if drawn.exists() else set()
+    for test in tests:
+        if test not in seen and not tally.failures[test]:
+            why = "is skipped here" if tally.skipped[test] else "drew nothing: need it be in tests/chance.py?"
+            say(f"  {test} {why}")
+
+
+def told_fewer(times: dict[str, int], seconds: dict[str, float], rounds: int) -> None:
+    fewer = sorted((test for test, own in times.items() if own < rounds), key=lambda test: times[test])
+    if fewer:
+        say(f"{len(fewer)} tests take too long for {rounds} rounds in this time, and are repeated less often:")
+    for test in fewer:
+        say(f"  {times[test]:>4} times, {seconds[test]:.1f} s each: {test}")
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, end)
+    main()

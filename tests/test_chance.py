@@ -1,0 +1,191 @@
+"""The list of tests that draw at random: its sum, its formulas, and that nobody who draws is missing from it."""
+
+import ast
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+import lapwing as lw
+from lapwing.entropy import EntropyForTests
+
+from . import chance, soak
+from .chance import CHANCES, LIMIT
+from .drawn import DOORS, NUMPY, PROCESS, RANDOM, SYSTEM
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_suite_raises_a_false_alarm_in_less_than_one_run_of_a_million():
+    assert math.fsum(each.rate for each in CHANCES.values()) < LIMIT
+    assert all(each.rate >= 0 and each.reason for each in CHANCES.values())
+
+
+def test_every_test_of_the_list_exists():
+    for file, names in chance._BY_FILE.items():
+        tree = ast.parse((ROOT / file).read_text())
+        assert set(names) <= {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}, file
+
+
+def test_every_statistical_test_is_made_once():
+    text = "\n".join(path.read_text() for path in (ROOT / "tests/claims").glob("test_*.py"))
+    for name in chance.NAMES:
+        assert text.count(f'"{name}"') == 1, name
+
+
+@pytest.mark.parametrize("scale", [0.02, 0.5, 1, 2, 10])
+def test_tails_are_those_of_the_law(scale):
+    law = lw.DiscreteLaplace(scale)
+    for k in (1, 2, 5, 40):
+        assert chance.beyond(k, scale) == pytest.approx(law.tail(k - 1), rel=1e-9)
+        assert chance.above(k, scale) == pytest.approx(law.tail(k - 1) / 2, rel=1e-9)
+        assert chance.far(k / scale) >= law.tail(k - 1)
+        assert chance.summed(k, scale) >= law.tail(k - 1)
+    assert chance.likeliest(scale) == pytest.approx(law.pmf(0), rel=1e-9)
+    for delta, keys in ((1e-8, 2), (1e-12, 1), (1e-3, 5)):
+        assert chance.threshold(scale, delta, keys) == law.threshold(delta, keys)
+    shown = law.threshold(1e-8, 2)
+    assert chance.hidden(shown + 9, scale, 1e-8, 2) == pytest.approx(law.cdf(-10), rel=1e-9)
+
+
+def test_the_bound_of_a_sum_is_no_lower_than_the_truth_and_not_far_above_it():
+    """Of three draws at scale 2, by a convolution of the law."""
+    law = np.array([lw.DiscreteLaplace(2).pmf(x) for x in range(-150, 151)])
+    three = np.convolve(np.convolve(law, law), law)
+    for t in (5, 20, 60):
+        truth = 2 * three[450 + t :].sum()
+        assert truth <= chance.summed(t, 2, 2, 2) <= 60 * truth
+
+
+@pytest.mark.parametrize(("n", "p"), [(150, 0.1), (1000, 0.5), (40, 0.01)])
+def test_inequalities_are_no_lower_than_the_binomial_law(n, p):
+    law = stats.binom(n, p)
+    for k in range(math.ceil(n * p) + 1, n + 1, max(1, n // 20)):
+        truth, off = float(law.sf(k - 1)), k / n - p
+        assert truth <= chance.hoeffding(n, off) * (1 + 1e-9)
+        assert truth <= chance.many(n, k, p) * (1 + 1e-9)
+        assert truth <= chance.bernstein(k - n * p, n * p * (1 - p), 1) * (1 + 1e-9)
+
+
+DRAWING = """
+import os, random, subprocess, sys
+import numpy as np
+import pytest
+import lapwing as lw
+from lapwing.entropy import EntropyForTests
+
+@pytest.fixture(scope="module")
+def noise():
+    return lw.discrete_laplace(1)
+
+def test_one(): lw.discrete_laplace(1)
+def test_array(): lw.discrete_laplace(1, 5)
+@pytest.mark.parametrize("x", [1])
+def test_parameters(x): lw.laplace(x, sensitivity=1, epsilon=1)
+def test_fixture(noise): pass
+def test_fixture_again(noise): pass
+def test_fork():
+    if not os.fork():
+        lw.discrete_laplace(1)
+        os._exit(0)
+    os.wait()
+def test_numpy(): np.random.default_rng()
+def test_numpy_seed(): np.random.SeedSequence()
+def test_random(): random.random()
+def test_process(): subprocess.run([sys.executable, "-c", ""])
+def test_quiet_entropy(): lw.discrete_laplace(1, 5, entropy=EntropyForTests(1))
+def test_quiet_numpy(): np.random.default_rng(1)
+def test_quiet_random(): random.Random(1).random()
+def test_quiet_process(): subprocess.run(["true"])
+def test_fails_first():
+    lw.discrete_laplace(1)
+    assert False
+"""
+DOOR_OF = {
+    "one": SYSTEM, "array": SYSTEM, "parameters": SYSTEM, "fixture": SYSTEM, "fixture_again": SYSTEM, "fork": SYSTEM,
+    "numpy": NUMPY, "numpy_seed": NUMPY, "random": RANDOM, "process": PROCESS,
+}  # fmt: skip
+
+
+def test_a_test_that_draws_and_is_not_in_the_list_fails(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_it.py").write_text(DRAWING)
+    options = ["-p", "tests.drawn", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={tmp_path}", "-rA"]
+    options += ["--basetemp", str(tmp_path / "base")]
+    words = [sys.executable, "-m", "pytest", *options, str(tmp_path / "tests")]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    for name, door in DOOR_OF.items():
+        assert f"tests/test_it.py::test_{name} draws ({DOORS[door]}) and is not in tests/chance.py" in done.stdout
+    assert done.stdout.count("is not in tests/chance.py: say there") == len(DOOR_OF)
+    assert "4 passed" in done.stdout
+    assert f"{len(DOOR_OF) + 1} failed" in done.stdout
+    assert "assert False" in done.stdout
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_frozen_noise_is_the_same_in_every_test(run, frozen_noise):
+    assert lw.discrete_laplace(10, 5).tolist() == lw.discrete_laplace(10, 5, entropy=EntropyForTests(1)).tolist()
+    assert np.random.default_rng().random() == np.random.default_rng(1).random()
+
+
+def test_soak_shares_the_time_among_tests():
+    seconds = {"quick": 0.01, "middle": 1.0, "slow": 50.0}
+    times = soak.rounds_of(seconds, 200, 300.0)
+    assert times["quick"] == 200
+    assert times["quick"] > times["middle"] > times["slow"] >= 1
+    assert sum(times[name] * each for name, each in seconds.items()) <= 300
+    assert soak.rounds_of(seconds, 200, 1e6) == dict.fromkeys(seconds, 200)
+    assert soak.rounds_of(seconds, 200, 0.0) == dict.fromkeys(seconds, 1)
+    found = list(soak.turns(times, 200))
+    for name, own in times.items():
+        assert 1 + sum(name in each for each in found) == own
+
+
+def test_soak_shares_tests_among_processes():
+    tests = [f"tests/t.py::{i}" for i in range(9)] + [
+        "tests/engines/test_spark.py::a",
+        "tests/engines/test_spark.py::b",
+    ]
+    parts = soak.split(tests, dict.fromkeys(tests, 1.0), 2)
+    assert sorted(test for part in parts for test in part) == sorted(tests)
+    assert [sum("spark" in test for test in part) for part in parts] in ([2, 0], [0, 2])
+    assert soak.split(tests[:1], {tests[0]: 1.0}, 4) == [tests[:1]]
+
+
+SELDOM = """
+from pathlib import Path
+def test_good(): pass
+def test_seldom():
+    with Path("runs").open("a") as file:
+        file.write("x")
+    assert len(Path("runs").read_text()) % 2 == 0, "an odd run"
+"""
+
+
+def soaked(folder, monkeypatch, *names):
+    (folder / "test_it.py").write_text(SELDOM)
+    monkeypatch.setattr(soak, "REPOSITORY", folder)
+    monkeypatch.setattr(soak, "CHANCES", {f"test_it.py::{name}": chance.never("") for name in names})
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "src")]))
+    return CliRunner().invoke(soak.main, ["--rounds", "2", "--jobs", "1", "--minutes", "5"])
+
+
+def test_soak_repeats_tests_and_counts_failures(tmp_path, monkeypatch):
+    done = soaked(tmp_path, monkeypatch, "test_good", "test_seldom")
+    assert done.exit_code == 1
+    assert "2 rounds of 2 tests" in done.output
+    assert "4 runs, 1 failures" in done.output
+    assert "test_it.py::test_seldom failed 1 times in 2 runs" in done.output
+    assert "an odd run" in done.output
+    done = soaked(tmp_path, monkeypatch, "test_good")
+    assert done.exit_code == 0
+    assert "2 runs, 0 failures" in done.output
+    done = soaked(tmp_path, monkeypatch, "test_gone")
+    assert done.exit_code == 1
+    assert "pytest ended with 4" in done.output
