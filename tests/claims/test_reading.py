@@ -160,12 +160,15 @@ def rest(cells, first):
 
 @pytest.mark.parametrize("base", BASES)
 def test_E0_one_odd_cell_changes_no_other_in_pandas(base):
+    """Types that pandas does not infer itself are tried with every second odd cell."""
     compared = 0
-    for dtype, series in pandas_dtypes(BASES[base]).items():
+    for turn, (dtype, series) in enumerate(pandas_dtypes(BASES[base]).items()):
+        inferred = dtype == "infer"
         sides = {
             (i, *key): side
             for i, odd in enumerate(ODD)
-            for key, side in neighbors(series, odd, dtype == "infer").items()
+            if inferred or i % 2 == turn % 2
+            for key, side in neighbors(series, odd, inferred).items()
         }
         before = typed("pandas", {"alone": series})
         for (kind, (odd, how, first)), cells in typed("pandas", sides).items():
