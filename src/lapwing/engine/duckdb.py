@@ -53,9 +53,6 @@ range than the copy has."""
 
 _SIZE = re.compile(r"[1-9]\d{0,5}(\.\d+)? ?[KMGT]i?B")
 _CHUNK = 2**16
-_LOOKED_AT = 10_000
-"""How many rows of a CSV file are compared with its header."""
-
 _UNKNOWN = ""
 """The type of a column of a data frame, before DuckDB has seen it."""
 
@@ -136,14 +133,7 @@ class DuckDBTable(Table):
     def _compare_with_header(self) -> None:
         """Refuse a CSV file without a header, of which the first row would be taken for one: its cells come again."""
         file = _files(self.path or "")[0]
-        checked = records.check(file, _separator(file), self._checked.get(file))
-        names = checked.names
-        with _connected() as connection:
-            lines = records.read_sql([records.prepare(checked, range(len(names)), _spill(connection))])
-            first = f"SELECT * FROM ({lines}) LIMIT {_LOOKED_AT}"
-            again = " OR ".join(f"count_if(c{at} = {literal(name)}) > 0" for at, name in enumerate(names))
-            (found,) = connection.execute(f"SELECT {again} FROM ({first})").fetchall()[0]
-        if found:
+        if records.begins_with_a_row(file, _separator(file)):
             raise Problem(
                 "has a file whose first line looks like a row, since a cell of it stands again below",
                 "Put a line with the names of the columns first.",

@@ -24,6 +24,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
+from itertools import islice
+from operator import eq
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +40,9 @@ _LONGEST = 2_000_000
 
 _BLOCK = 2**21
 """Bytes that are read together; if all of them are separators, some 70 times as much memory is used."""
+
+_LOOKED_AT = 10_000
+"""Rows that are compared with the header, where it may be one of them."""
 
 _LF, _CR, _QUOTE = b'\n\r"'
 _BOM = b"\xef\xbb\xbf"
@@ -94,6 +99,18 @@ def names(file: str, separator: str) -> list[str]:
     """Return the names in the header of a CSV file."""
     with _opened(file) as stream:
         return _names(_header(stream)[0], separator)
+
+
+def begins_with_a_row(file: str, separator: str) -> bool:
+    """Return whether a name in the header stands again below, in its column: then it is no name but a cell."""
+    with _opened(file) as stream:
+        lines = (line.decode("utf-8", "replace") for line in stream)
+        rows = csv.reader(lines, delimiter=separator)
+        header = [name.removeprefix("\ufeff") for name in next(rows, [])]
+        try:
+            return any(any(map(eq, header, row)) for row in islice(rows, _LOOKED_AT))
+        except csv.Error:  # a cell of more than 2**17 characters
+            return False
 
 
 def check(file: str, separator: str, known: Checked | None = None) -> Checked:
