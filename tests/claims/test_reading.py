@@ -10,6 +10,7 @@ import math
 import uuid
 import warnings
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 
 import duckdb
@@ -25,6 +26,7 @@ from lapwing.discover import plan_keys
 from lapwing.engine import duckdb as engine
 from lapwing.engine import frames, reading
 from lapwing.engine.connect import connect
+from lapwing.engine.table import Problem
 from lapwing.errors import InvalidSource
 from lapwing.schema import KINDS, make_schema
 
@@ -312,3 +314,128 @@ def test_E0_64_bit_people_with_one_missing_are_refused_and_can_be_kept_whole(tmp
         source.release(lw.count(), epsilon=1)
     for whole in (pd.DataFrame({"id": ids}), pd.DataFrame({"id": pd.array([*ids, None], dtype="Int64")})):
         assert engine_tally(schema, plan, whole) == {0: [(128 * 2**16,)]}
+
+
+# --- what a review found ---
+
+
+@pytest.mark.parametrize("moment", [pd.Timestamp.max, pd.Timestamp.min, pd.Timestamp("1960-01-31 23:59:59.999999999")])
+def test_E0_nanoseconds_are_of_their_day(moment):
+    """DuckDB takes the ends of the range for infinity, and rounds toward 1970."""
+    frame = pd.DataFrame({"c": [moment] * 3}).astype("datetime64[ns]")
+    tables = [frame, pd.concat([frame, pd.DataFrame({"c": ["n/a"]})]), frame.astype("timestamp[ns][pyarrow]"),
+              pa.table({"c": pa.array([moment.value] * 3, pa.timestamp("ns", "UTC"))})]  # fmt: skip
+    for table in tables:
+        assert read(table, {"c": "date"})["c"][:3] == [repr(moment.date())] * 3
+
+
+def test_E0_parquet_and_relations_have_the_day_of_nanoseconds(tmp_path):
+    late = pa.table({"c": pa.array([-1, -86400 * 10**9, 0, 86400 * 10**9 - 1], pa.timestamp("ns"))})
+    pq.write_table(late, tmp_path / "t.parquet")
+    days = [repr(dt.date(1969, 12, 31))] * 2 + [repr(dt.date(1970, 1, 1))] * 2
+    for table in (str(tmp_path / "t.parquet"), duckdb.connect().from_arrow(late), late):
+        assert read(table, {"c": "date"})["c"] == days
+
+
+class City(str, Enum):
+    Z = "Zürich"
+
+
+class Loud(int):
+    def __float__(self):
+        return 99.0
+
+    def __str__(self):
+        raise SystemExit("never called")
+
+
+class Deceiver:
+    __class__ = str
+
+
+class Failing:
+    __class__ = property(lambda self: 1 / 0)
+
+
+def test_E0_an_object_counts_as_the_value_of_its_base_and_its_own_methods_are_not_called():
+    for cells, kind, value in (([City.Z] * 2, "text", "'Zürich'"), ([Loud(3)] * 2, "number", "3.0")):
+        for odd in ([], ["x"], ["x", 1, None]):
+            assert read(pd.DataFrame({"c": [*cells, *odd]}), {"c": kind})["c"][:2] == [value] * 2
+    odd = np.empty(3, dtype=object)
+    odd[:] = [Deceiver(), Failing(), "a"]
+    for kind, last in (("text", "'a'"), ("number", "None"), ("date", "None")):
+        assert read(pd.DataFrame({"c": odd}), {"c": kind})["c"] == ["None", "None", last]
+
+
+def test_E0_64_bit_people_are_refused_also_where_their_floats_hide_in_objects():
+    whole = pd.DataFrame({"id": [2**60 + i for i in range(128)]})
+    holed = pd.DataFrame({"id": [*whole.id, None]})
+    schema = make_schema("t", {}, "id", 1, "add_remove", None)
+    plan = plan_of(schema, (lw.count(),))
+    ways = [lambda f: f.astype(object), lambda f: f.astype(object).where(f.notna(), None),
+            lambda f: f.astype("category"), lambda f: pd.concat([f, pd.DataFrame({"id": [None, "x"]})])]  # fmt: skip
+    for way in ways:
+        assert engine_tally(schema, plan, way(whole))[0][0][0] >= 128 * 2**16
+        with pytest.raises(InvalidSource, match=r"floats of 2\^53 or more.*nothing was charged"):
+            connect(way(holed), "t").check(schema, [])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bool", "Int64", "datetime64[ns]", "datetime64[s]", "object"])
+def test_E0_a_frame_that_runs_backward_is_read(dtype):
+    frame = pd.DataFrame({"c": pd.Series([0, 1]).astype(dtype)})
+    kind = "date" if dtype.startswith("date") else "number"
+    assert read(frame.iloc[::-1], {"c": kind})["c"] == read(frame, {"c": kind})["c"][::-1]
+
+
+def test_E0_numbers_of_many_digits_are_the_nearest_float():
+    value = 2**64 + 2**63 + 2**11 + 1
+    for number in (Decimal(value), Decimal("1234567890.12345678"), Decimal("0.100000000000000005")):
+        for width, scale in ((38, 0), (38, 18), (18, 8)):
+            kind = pd.ArrowDtype(pa.decimal128(width, scale))
+            try:
+                frame = pd.DataFrame({"c": pd.array([number] * 2, dtype=kind)})
+            except REFUSES:
+                continue
+            for table in (frame, pd.concat([frame, pd.DataFrame({"c": ["n/a"]})])):
+                assert read(table, {"c": "number"})["c"][:2] == [repr(float(frame.c[0]))] * 2
+    wide = pa.table({"c": [Decimal("1.5"), Decimal("1e-40")]})
+    assert read(wide, {"c": "number"})["c"] == ["1.5", "1e-40"]
+
+
+def test_E0_a_complex_cell_beside_a_column_of_arrow_is_read():
+    frame = pd.DataFrame({"c": [1] * 3, "k": pd.array(["a"] * 3, dtype=pd.ArrowDtype(pa.string()))})
+    more = pd.DataFrame({"c": [1j], "k": pd.array(["a"], dtype=pd.ArrowDtype(pa.string()))})
+    found = read(pd.concat([frame, more]), {"c": "number", "k": "text"})
+    assert found == {"c": ["1.0"] * 3 + ["None"], "k": ["'a'"] * 4}
+
+
+def test_E0_one_cell_takes_no_time():
+    """Exponents of seven digits took ten seconds each, and a million unused categories half a minute."""
+    schema = make_schema("t", {}, "c", 1, "add_remove", None)
+    huge = pd.DataFrame({"c": [Decimal("1e999999999"), Decimal("1e-999999999"), Decimal("5.5"), 5, Decimal("5.0")]})
+    assert engine_tally(schema, plan_of(schema, (lw.count(),)), huge) == {0: [(2**16,)]}
+    unused = pd.Categorical(["a"], categories=["a", *map(str, range(200_000))])
+    made, _ = frames.scannable(pd.DataFrame({"c": unused}), [frames.Wanted(0, "text")])
+    assert len(made["c0"].cat.categories) == 1
+
+
+def test_K3_people_of_many_digits_keep_their_keys_beside_a_text():
+    people = [Decimal(2**80 + 12345678901 * i) for i in range(200)] * 3
+    keys = ["a"] * 200 + ["b"] * 200 + ["c"] * 200
+    schema = make_schema("t", {"key": "text"}, "person", 1, "add_remove", None)
+    plan = plan_keys(schema, "key", epsilon=1, delta="1e-8")
+    typed_people = pd.array(people, dtype=pd.ArrowDtype(pa.decimal128(38, 2)))
+    frame = pd.DataFrame({"person": typed_people, "key": keys})
+    more = pd.concat([frame, pd.DataFrame({"person": ["x"], "key": ["d"]})])
+    before, after = (dict(connect(f, "t").count_keys(schema, plan.lowered)) for f in (frame, more))
+    assert {**before, "d": 1} == after
+
+
+def test_E0_a_csv_that_changes_while_it_is_read_is_no_answer(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x\n1\n2\n")
+    schema = make_schema("t", {"x": "number"}, None, None, "add_remove", None)
+    table = connect(str(path), "t")
+    table.check(schema, ["x"])
+    with pytest.raises(Problem, match="changed while it was read"), table.opened(schema, ["x"], {}, None):
+        path.write_text('x\n1\n"2\n3\n4"\n')

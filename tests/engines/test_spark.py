@@ -451,7 +451,7 @@ def test_E2_people_may_be_decimals_and_floats_are_refused(spark):
     exact = frame.selectExpr("CAST(person AS DECIMAL(38, 18)) AS person", "code", "zero")
     table = exact.toArrow()
     assert keys_of(exact, "code", "integer") == keys_of(table, "code", "integer")
-    assert keys_of(exact, "zero", "integer") == {0: 5}
+    assert keys_of(exact, "zero", "integer") == {0: 4}  # 2.5 is nobody
     plan = plan_of(schema, (lw.count(),), ("code",))
     assert counted(schema, plan, exact) == counted(schema, plan, table)
     whole = keys_of(exact, "code", "integer")

@@ -154,6 +154,19 @@ class DuckDBTable(Table):
         elif self._is_frame:
             with _connected() as connection:
                 self._register(connection, frames.empty(self._given), schema, columns)
+            self._check_people(schema)
+
+    def _check_people(self, schema: Schema) -> None:
+        """Refuse objects for people among which are floats that stand for several."""
+        if schema.person is None:
+            return
+        (place,) = self.places([schema.person], self._described())
+        if frames.has_large_floats(self._given, place):
+            raise InvalidSource(
+                self.name,
+                "has a person column with floats of 2^53 or more, in which several people look the same",
+                'In pandas, a column of whole numbers with a missing cell stays one as "Int64".',
+            )
 
     def _checked_files(self) -> list[records.Checked]:
         """Return the CSV files, each of which is read once for it, unless it has changed since."""
@@ -175,12 +188,15 @@ class DuckDBTable(Table):
     ) -> Iterator[_Session]:
         with _connected() as connection:
             if self._is_frame:
+                self._check_people(schema)
                 self._register(connection, self._given, schema, columns)
             else:
                 self._view(connection, schema, columns)
             for table, column in keys.items():
                 _add_keys(connection, table, schema.columns[column])
             yield _Session(connection, progress)
+            if self.is_csv:
+                records.check_unchanged(list(self._checked.values()))
 
     def _register(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, schema: Schema, columns: Sequence[str]

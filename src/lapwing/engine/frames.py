@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
-from numbers import Number
 from typing import Any
 from uuid import UUID
 
@@ -67,17 +67,33 @@ def scannable(frame: Any, wanted: Sequence[Wanted]) -> tuple[Any, list[bool]]:
     if library == "polars":
         columns = [_polars_column(frame.to_series(each.place), each.kind) for each in wanted]
     else:
-        columns = [(frame.column(each.place), False) for each in wanted]
+        columns = [_arrow_column(frame.column(each.place), each.kind) for each in wanted]
     return _arrow_table([column for column, _ in columns], len(frame)), [objects for _, objects in columns]
+
+
+def has_large_floats(frame: Any, place: int) -> bool:
+    """Return whether a column of objects holds a float of 2^53 or more: as people, several would look the same.
+
+    Floats hide there when pandas has made them of whole numbers, because one was missing, before it made objects.
+    """
+    library = library_of(frame)
+    if library == "polars":
+        column = frame.to_series(place)
+        return str(column.dtype) == "Object" and any(map(_is_large_float, column.to_list()))
+    if library != "pandas":
+        return False
+    column = frame.iloc[:, place]
+    if str(column.dtype) == "category":
+        return any(map(_is_large_float, column.cat.remove_unused_categories().cat.categories.astype(object)))
+    return str(column.dtype) == "object" and any(map(_is_large_float, column))
 
 
 # --- pandas ---
 
 
 def _from_pandas(columns: Sequence[tuple[Any, bool]], rows: int) -> tuple[Any, list[bool]]:
-    arrow = any(_is_arrow(column) for column, _ in columns)
     objects = [was for _, was in columns]
-    if arrow:
+    if any(_is_arrow(column) for column, _ in columns):
         return _arrow_table([_to_arrow(column) for column, _ in columns], rows), objects
     pandas = sys.modules["pandas"]
     made = pandas.DataFrame({f"c{i}": column for i, (column, _) in enumerate(columns)}, copy=False)
@@ -87,21 +103,43 @@ def _from_pandas(columns: Sequence[tuple[Any, bool]], rows: int) -> tuple[Any, l
 def _pandas_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
     """Return a column that DuckDB reads as it is, and whether it was one of objects."""
     name = str(column.dtype)
-    if name in (*_NATIVE, *_MOMENTS, *_MASKED) or _is_arrow(column):
-        return column.array, False
-    if name.startswith("datetime64["):  # with a time zone
-        return column.dt.tz_convert("UTC").dt.tz_localize(None).array, False
+    if name in _NATIVE:
+        return _forward(column.to_numpy()), False
+    if name in _MASKED:
+        return column.array.copy(), False  # forward, as ``_forward``
+    if name.startswith("datetime64["):
+        naive = column if name in _MOMENTS else column.dt.tz_convert("UTC").dt.tz_localize(None)
+        values = naive.to_numpy()
+        return _forward(_seconds(values) if values.dtype == "datetime64[ns]" else values), False
     if name in ("float16", "float128", "longdouble"):
-        return column.astype(np.float64).array, False
+        with np.errstate(all="ignore"):
+            return column.to_numpy().astype(np.float64), False
+    if name.startswith("complex"):
+        values = column.to_numpy()
+        return np.where(values.imag == 0, values.real, math.nan).astype(np.float64), False
+    if _is_arrow(column):
+        made, objects = _arrow_column(column.array.__arrow_array__(), kind)
+        return (np.array(made.to_pylist(), dtype=object) if objects else column.array), objects
     if getattr(column.dtype, "storage", None) == "pyarrow":  # a text type, in which every cell is UTF-8
         return column.array, False
-    if name.startswith("complex"):
-        return np.where(column.to_numpy().imag == 0, column.to_numpy().real, math.nan), False
     if name.startswith("Sparse"):
         return _pandas_column(column.sparse.to_dense(), kind)
     if name == "category":
-        return _categories(column, kind), True
+        return _categories(column.cat.remove_unused_categories(), kind), True
     return np.array(_converted(column.astype(object), kind), dtype=object), True
+
+
+def _seconds(values: Any) -> Any:
+    """Return nanoseconds rounded down to seconds: NumPy's own way overflows, and DuckDB takes the ends for infinity."""
+    whole = values.view(np.int64)
+    seconds = np.floor_divide(whole, 10**9).view("datetime64[s]")
+    seconds[np.isnat(values)] = np.datetime64("NaT")
+    return seconds
+
+
+def _forward(values: Any) -> Any:
+    """Return the values in the order in which they lie in memory: DuckDB fails on a view that runs backward."""
+    return values if values.strides[0] > 0 else values.copy()
 
 
 def _categories(column: Any, kind: Kind | None) -> Any:
@@ -134,11 +172,18 @@ def _polars_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
         raise Problem("is a Polars data frame, for which pyarrow is needed (pip install pyarrow)") from None
 
 
+def _arrow_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
+    """Return a column of Arrow, and whether it was read as objects: decimals that DuckDB is too narrow for."""
+    arrow = import_module("pyarrow")
+    if arrow.types.is_decimal256(column.type):
+        return arrow.array(_converted(column.to_pylist(), kind), arrow.string()), True
+    return column, False
+
+
 def _to_arrow(column: Any) -> Any:
     arrow = import_module("pyarrow")
-    if isinstance(column, np.ndarray):
-        return arrow.array(column, type=arrow.string())
-    return arrow.array(column)
+    texts = isinstance(column, np.ndarray) and column.dtype == object
+    return arrow.array(column, type=arrow.string() if texts else None)
 
 
 def _arrow_table(columns: Sequence[Any], rows: int) -> Any:
@@ -153,7 +198,13 @@ def _readable(column: Any) -> Any:
     arrow = import_module("pyarrow")
     kind = column.type
     if arrow.types.is_timestamp(kind) and kind.tz is not None:
-        return column.cast(arrow.timestamp(kind.unit))  # the moment in UTC
+        column = column.cast(arrow.timestamp(kind.unit))  # the moment in UTC
+    if arrow.types.is_timestamp(kind) and kind.unit == "ns":
+        compute = import_module("pyarrow.compute")
+        whole = column.cast(arrow.int64())
+        seconds = compute.divide(whole, 10**9)  # toward 0, so that one is too much where something negative remains
+        beyond = compute.less(compute.subtract(whole, compute.multiply(seconds, 10**9)), 0)
+        return compute.subtract(seconds, beyond.cast(arrow.int64())).cast(arrow.timestamp("s"))
     return column.cast(arrow.float32()) if arrow.types.is_float16(kind) else column
 
 
@@ -162,27 +213,82 @@ def _readable(column: Any) -> Any:
 
 def _converted(values: Iterable[Any], kind: Kind | None) -> list[str | None]:
     """Return objects as texts, by a rule that cannot fail, each by itself."""
-    convert = person_of if kind is None else _OF_KIND[kind]
+    convert = _person if kind is None else _OF_KIND[kind]
     return [
-        value if kind is not None and isinstance(value, str) and value.isascii() else _safe(convert, value)
+        value if kind is not None and type(value) is str and value.isascii() else _safe(convert, value)
         for value in values
     ]
 
 
 def _safe(convert: Callable[[Any], str | None], value: Any) -> str | None:
+    """Return the text of an object; methods of its own are not called, since they could say or raise anything."""
     try:
-        if convert is not person_of and isinstance(value, str | bytes):
-            return _text(value) if isinstance(value, str) else value.decode()
-        return convert(value)
-    except Exception:  # a cell never chooses an error
+        plain = _plain(value)
+        if convert is not _person and isinstance(plain, str | bytes):
+            return _text(plain) if isinstance(plain, str) else plain.decode()
+        return convert(plain)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a cell never chooses an error
         return None
 
 
-def person_of(value: Any) -> str | None:
+def _plain(value: Any) -> Any:
+    """Return the value of an object as one of Python's own types, None if it is of no kind that we read."""
+    kind = type(value)  # not isinstance, which an object can deceive
+    if kind in _OWN:
+        return value
+    if kind.__module__ == "numpy":
+        return _plain_numpy(value)
+    for base, plain in _BASES.items():
+        if issubclass(kind, base):
+            return plain(value) if kind.__module__.split(".")[0] != "pandas" else _plain_pandas(value)
+    return None
+
+
+def _plain_numpy(value: Any) -> Any:
+    if isinstance(value, np.timedelta64):
+        return None
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[D]").item()
+    if isinstance(value, np.longdouble | np.clongdouble):
+        return complex(value) if isinstance(value, np.clongdouble) else float(value)
+    return value.item() if isinstance(value, np.generic) else None
+
+
+def _plain_pandas(value: Any) -> Any:
+    """Return the day of pandas' own moment, in UTC if it has a time zone; NaT has none."""
+    return (value if value.tzinfo is None else value.tz_convert("UTC")).date()
+
+
+def _plain_moment(value: datetime) -> date:
+    return datetime.date(value if value.tzinfo is None else datetime.astimezone(value, UTC))
+
+
+_OWN = (str, bool, int, float, complex, bytes, Decimal, Fraction, date, UUID, type(None))
+_BASES: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+    complex: complex.__complex__,
+    bytes: lambda value: b"".join([value]),
+    Decimal: Decimal,
+    datetime: _plain_moment,
+    date: lambda value: date(value.year, value.month, value.day),
+    UUID: lambda value: UUID(UUID.__str__(value)),
+}
+"""How the value of an object whose class is derived from one of these is taken, by the methods of the base."""
+
+
+def _is_large_float(value: Any) -> bool:
+    kind = type(value)
+    return issubclass(kind, float | np.floating) and EXACT <= abs(float.__float__(float(value))) < math.inf
+
+
+def _person(value: Any) -> str | None:
     """Return a text that two people share if, and only if, they are equal: 1 is 1.0 but not "1".
 
-    Nobody is what is no text, number, UUID or bytes, a float that is not whole or not below 2^53, and a text with the
-    mark in front.
+    Nobody is what is no text, whole number, UUID or bytes, and a text with the mark in front.
     """
     if isinstance(value, str):
         text = _text(value)
@@ -193,19 +299,31 @@ def person_of(value: Any) -> str | None:
         return f"{MARK}bytes {value.hex()}"
     if isinstance(value, UUID):
         return str(value)
-    if isinstance(value, bool | np.bool_) or not _is_number(value):
+    number = _whole(value)
+    return None if number is None else f"{MARK}number {number}/1"
+
+
+def _whole(value: Any) -> int | None:
+    """Return the whole number that a value is; a float only below 2^53."""
+    if isinstance(value, bool):
         return None
-    if isinstance(value, float | np.floating | complex | np.complexfloating):
+    if isinstance(value, float | complex):
         v = _number(value)
-        if v is None or not v.is_integer() or abs(v) >= EXACT:
+        return int(v) if v is not None and v.is_integer() and abs(v) < EXACT else None
+    if isinstance(value, Decimal):
+        if not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS:
             return None
-        value = int(v)
-    number = Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
-    return f"{MARK}number {number.numerator}/{number.denominator}"
+        return int(value) if value == value.to_integral_value() else None
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else None
+    return value if isinstance(value, int) else None
+
+
+_MOST_DIGITS = 1000
 
 
 def _text(value: str) -> str:
-    return value if value.isascii() else str(value).encode("utf-8", "replace").decode()
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _as_number(value: Any) -> str | None:
@@ -226,11 +344,7 @@ def _as_boolean(value: Any) -> str | None:
 
 
 def _as_date(value: Any) -> str | None:
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[D]").item()
-    if isinstance(value, datetime):
-        value = (value if value.tzinfo is None else value.astimezone(UTC)).date()
-    return value.isoformat() if isinstance(value, date) and value == value else None  # NaT is not equal to itself
+    return value.isoformat() if isinstance(value, date) else None
 
 
 _OF_KIND: dict[Kind, Callable[[Any], str | None]] = {
@@ -245,13 +359,7 @@ _OF_KIND: dict[Kind, Callable[[Any], str | None]] = {
 
 def _number(value: Any) -> float | None:
     """Return the 64-bit float nearest to a finite real number; a truth value is 1 or 0."""
-    if not _is_number(value):
-        return None
-    if isinstance(value, complex | np.complexfloating):
+    if isinstance(value, complex):
         value = value.real if value.imag == 0 else math.nan
-    v = float(value)
+    v = float(value) if isinstance(value, int | float | Decimal | Fraction) else math.nan
     return v if math.isfinite(v) else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Number | np.bool_) and not isinstance(value, np.timedelta64)  # which says it is one

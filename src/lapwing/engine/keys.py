@@ -35,7 +35,7 @@ _NUMBER = {
     DUCKDB.name: f"""CASE WHEN starts_with({_TOLD}, chr(1) || 'number ')
       THEN TRY_CAST(split_part(substr({_TOLD}, 9), '/', 1) AS DOUBLE)
       / NULLIF(TRY_CAST(split_part({_TOLD}, '/', 2) AS DOUBLE), 0)
-      WHEN typeof(person) <> 'VARCHAR' OR regexp_matches({_TOLD}, '{_DIGITS}') THEN TRY_CAST(person AS DOUBLE) END""",
+      WHEN typeof(person) <> 'VARCHAR' OR regexp_matches({_TOLD}, '{_DIGITS}') THEN TRY_CAST({_TOLD} AS DOUBLE) END""",
     POSTGRES.name: f"""CASE WHEN octet_length(CAST(person AS TEXT)) < 1000 AND CAST(person AS TEXT) ~ '{_DIGITS}'
       THEN CAST(CAST(person AS TEXT) AS DOUBLE PRECISION) END""",
     SPARK.name: f"""CASE WHEN typeof(person) IN ('float', 'double') THEN TRY_CAST(person AS DOUBLE)

@@ -73,7 +73,7 @@ _CELLS: dict[Kind, dict[str, str]] = {
 _PEOPLE = {
     **dict.fromkeys(_WHOLE, "{x}"),
     **dict.fromkeys(_TEXTS, f"CASE WHEN left(CAST({{x}} AS TEXT), 1) <> chr({ord(MARK)}) THEN {_TEXT} END"),
-    "numeric": "trim_scale(NULLIF({x}, 'NaN'))",
+    "numeric": "CASE WHEN {x} = floor({x}) AND {x} <> 'NaN' THEN trim_scale({x}) END",
 }
 """How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
 

@@ -17,8 +17,8 @@ number, and true is 1 wherever it is not declared as boolean, as it is once pand
                                                                                              has a time zone
 
 Everything else is missing: NULL, NaN, infinity, dates before the year 1 or after 9999, lists, bytes that are not UTF-8
-(others are text).  From 2^53 on, pandas changes the digits of whole numbers as soon as one cell of the column is empty;
-such a number has no text, and a person column of floats is refused.
+(others are text).  A person is a text or a whole number.  From 2^53 on, pandas changes the digits of whole numbers as
+soon as one cell of the column is empty: such a number has no text, and a person column with floats is refused.
 
 This module has the rule as SQL of DuckDB for every type; ``frames`` has it for Python's objects, ``postgres`` and
 ``spark`` for the types there.  Proof: docs/explanation/reading.md.
@@ -35,18 +35,21 @@ from ..schema import Kind
 EXACT = 2**53
 """Whole numbers below it are the same in every type of number."""
 
-_WHOLE = r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)"
-_NUMBER = rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)"
+_SMALL = r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|DECIMAL\((\d|1[0-5]),\d+\)"
+_LARGE = r"U?HUGEINT|DECIMAL\(\d+,\d+\)"
 _TEXT = r"VARCHAR|UUID|JSON|ENUM\(.*\)"
-_MOMENT = r"DATE|TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|TIMESTAMPTZ_NS"
+_MOMENT = r"DATE|TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE"
+_FINE_MOMENT = r"TIMESTAMP_NS|TIMESTAMPTZ_NS"
+"""Of large numbers DuckDB's own conversion is not always the nearest float; of moments with nanoseconds it is the next
+day shortly before midnight, before 1970, and nothing for the largest."""
 
 _DOUBLE = "CAST({x} AS DOUBLE)"
 _VARCHAR = "CAST({x} AS VARCHAR)"
+_NEAREST = f"CAST({_VARCHAR} AS DOUBLE)"
 _DECODED = "TRY(decode({x}))"
-_DIGITS = (
-    f"CASE WHEN abs({_DOUBLE}) < {EXACT} AND {_DOUBLE} = floor({_DOUBLE}) "
-    f"THEN CAST(CAST({_DOUBLE} AS BIGINT) AS VARCHAR) END"
-)
+_NANOSECONDS = 86_400 * 10**9
+_AFTER_MIDNIGHT = f"((epoch_ns({{x}}) % {_NANOSECONDS}) + {_NANOSECONDS}) % {_NANOSECONDS}"
+_DAY_OF_NS = f"TRY(DATE '1970-01-01' + CAST((epoch_ns({{x}}) - {_AFTER_MIDNIGHT}) // {_NANOSECONDS} AS INTEGER))"
 _DAY = "CASE WHEN {day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {day} END"
 _TRUTH = "CASE WHEN isfinite({v}) THEN {v} <> 0 END"
 
@@ -59,6 +62,12 @@ def _truth(x: str) -> str:
     return _TRUTH.format(v=f"TRY_CAST({x} AS DOUBLE)")
 
 
+def _read_number(v: str) -> dict[Kind, str]:
+    """Return how a number is read as each kind, from the nearest float."""
+    digits = f"CASE WHEN abs({v}) < {EXACT} AND {v} = floor({v}) THEN CAST(CAST({v} AS BIGINT) AS VARCHAR) END"
+    return {"number": v, "integer": v, "text": digits, "boolean": _TRUTH.format(v=v)}
+
+
 def _read_text(x: str) -> dict[Kind, str]:
     """Return how a text is read as each kind."""
     number = f"TRY_CAST({x} AS DOUBLE)"
@@ -67,12 +76,14 @@ def _read_text(x: str) -> dict[Kind, str]:
 
 
 _CELLS: Mapping[str, dict[Kind, str]] = {
-    _NUMBER: {"number": _DOUBLE, "integer": _DOUBLE, "text": _DIGITS, "boolean": _truth("{x}")},
-    "BOOLEAN": {"number": _DOUBLE, "integer": _DOUBLE, "text": _DIGITS, "boolean": "{x}"},
+    _SMALL: _read_number(_DOUBLE),
+    _LARGE: _read_number(_NEAREST),
+    "BOOLEAN": {**_read_number(_DOUBLE), "boolean": "{x}"},
     "VARCHAR": _read_text("{x}"),
     _TEXT: _read_text(_VARCHAR),
     "BLOB": _read_text(_DECODED),
     _MOMENT: {"date": _day("{x}")},
+    _FINE_MOMENT: {"date": _day(_DAY_OF_NS)},
     '"NULL"': dict.fromkeys(get_args(Kind), "{x}"),
 }
 """The first type that fits decides how a cell is read; a kind that is not listed has no values of that type."""
@@ -82,7 +93,8 @@ MARK = "\1"
 
 _UNMARKED = f"CASE WHEN NOT starts_with({{x}}, chr({ord(MARK)})) THEN {{x}} END"
 _PEOPLE = {
-    rf"{_WHOLE}|DECIMAL\(\d+,\d+\)": "{x}",
+    r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)": "{x}",
+    r"DECIMAL\(\d+,\d+\)": "CASE WHEN {x} = floor({x}) THEN {x} END",
     "VARCHAR": _UNMARKED,
     _TEXT: _UNMARKED.format(x=_VARCHAR),
     '"NULL"': _VARCHAR,

@@ -131,6 +131,12 @@ def check(file: str, separator: str, known: Checked | None = None) -> Checked:
     return Checked(file, separator, tuple(columns), plain, line_end.decode(), stamp)
 
 
+def check_unchanged(files: Sequence[Checked]) -> None:
+    """Refuse files that have changed since they were checked: DuckDB would have read them as something else."""
+    if any(_stamp(each.file) != each.stamp for each in files):
+        raise Problem(*_CHANGED)
+
+
 def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
     """Return the records of a file, with the ``needed`` columns; if they are not plain, write copies to a folder."""
     current = check(checked.file, checked.separator, checked)

@@ -68,12 +68,12 @@ _CELLS: dict[Kind, dict[str, str]] = {
 }
 _PEOPLE = {
     _WHOLE: "{x}",
-    r"decimal\(\d+,\d+\)": f"format_number({{x}}, '0.{'#' * 38}')",  # a cast may write an exponent: a setting decides
+    r"decimal\(\d+,\d+\)": f"CASE WHEN {{x}} % 1 = 0 THEN format_number({{x}}, '0.{'#' * 38}') END",
     _TEXT: f"CASE WHEN NOT startswith({_STRING}, char({ord(MARK)})) THEN {_STRING} END",
 }
 """How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
 
-Texts are equal only byte by byte."""
+Texts are equal only byte by byte.  A cast of a decimal may write an exponent, as a setting decides: a format does not."""
 
 
 _PATIENCE = {"max_retries": 5, "max_backoff": 10_000}
