@@ -337,7 +337,7 @@ def test_E0_parquet_and_relations_have_the_day_of_nanoseconds(tmp_path):
         assert read(table, {"c": "date"})["c"] == days
 
 
-class City(str, Enum):
+class City(str, Enum):  # noqa: UP042  # a StrEnum has another __str__
     Z = "Zürich"
 
 
