@@ -206,9 +206,11 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
     },
     "tests/claims/test_ledger.py": {
         "test_L1_T25_sixteen_processes_are_granted_exactly_the_total": NO_NOISE,
+        "test_L1_T25_processes_that_make_one_ledger_at_once_spend_one_budget": NO_NOISE,
         "test_L2_T27_many_who_ask_the_same_at_once_get_one_answer_for_one_charge": NO_NOISE,
         "test_L3_T26_kill_at_random_moments_never_unspends_sqlite": TRIED,
         "test_L3_kill_at_random_moments_never_unspends_postgresql": TRIED,
+        "test_L5_a_source_remembers_too": CHARGES,
         "test_L4_a_flipped_byte_is_found_or_changes_nothing": TRIED,
         "test_L4_every_deletion_insertion_and_exchange_is_found": never("draws the names of files"),
         "test_L4_every_edit_of_a_stored_value_is_found": never("draws the names of files"),
@@ -385,11 +387,12 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_bars_of_counts_one_too_wide_are_found": WIDTHS,
     },
     "tests/unit/checks/test_ledgers.py": {
-        "test_L1_to_L4_hold_on_this_build": Chance(
+        "test_L1_to_L5_hold_on_this_build": Chance(
             3 * (likeliest(2 / 0.02) ** 3 * likeliest(1 / 0.02) ** 3),
             "three answers are different: of three counts and three sums, at ε of 0.02 and less",
         ),
         "test_L3_a_charge_after_reading_is_found": CHARGES,
+        "test_the_user_s_own_folder_is_not_touched": CHARGES,
         "test_T26_a_cached_balance_is_found": CHARGES,
         "test_T26_a_ledger_that_forgets_the_last_charge_is_found_after_a_kill": TRIED,
         "test_a_process_that_ends_early_is_said": NO_NOISE,
@@ -499,6 +502,15 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
     "tests/unit/test_package.py": {
         "test_importing_is_light_and_brings_no_engine": NO_NOISE,
         "test_the_installed_wheel_works_without_development_packages": TEXTS,
+    },
+    "tests/unit/test_place.py": {
+        "test_T26_a_file_has_one_budget_whatever_the_working_directory": CHARGES,
+        "test_T26_a_frame_has_one_budget_whatever_the_working_directory": CHARGES,
+        "test_a_folder_that_sounds_like_a_server_is_a_folder": CHARGES,
+        "test_a_ledger_in_its_place_is_used_whatever_lies_in_the_working_directory": CHARGES,
+        "test_a_ledger_that_is_named_is_where_it_is_named": CHARGES,
+        "test_other_names_stay_in_the_folder": CHARGES,
+        "test_the_folder_of_the_user_is_made_with_the_first_ledger_and_for_nobody_else": CHARGES,
     },
     "tests/unit/test_quantiles.py": {
         "test_T12_what_is_recorded_has_the_same_shape_whatever_the_rows": FORM,

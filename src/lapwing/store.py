@@ -274,7 +274,8 @@ AGAIN = "Try again: what was charged stays charged, and nothing is charged twice
 
 def plain(error: Exception) -> tuple[str, str]:
     """Return what went wrong and what to do, in our words, from the kind of the database's error."""
-    text = str(getattr(error, "orig", error)).lower()
+    told = error.strerror if isinstance(error, OSError) else getattr(error, "orig", error)  # without the path
+    text = str(told).lower()
     for mark, meaning, advice in (
         ("locked", "is busy: another process holds it", AGAIN),
         ("lock timeout", "is busy: another process holds it", AGAIN),

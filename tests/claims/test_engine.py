@@ -180,7 +180,8 @@ def test_E2_objects_that_look_alike_are_different_people_and_equal_ones_are_the_
     one = [1, 1.0, np.int64(1), np.float32(1), decimal.Decimal("1.0"), F(1), 1 + 0j]
     frame = pd.DataFrame({"p": pd.Series(one, dtype=object), "x": 1.0})
     assert engine_tally(schema, plan, frame) == {0: [(7 * (2**16 // 7),)]}
-    nobody = [True, np.bool_(True), 1 + 1j, 0.5, decimal.Decimal("0.1"), F(1, 2), float("inf"), None, pd.NaT, pd.NA, (1,), "\1number 1/1",
+    nobody = [True, np.bool_(True), 1 + 1j, 0.5, decimal.Decimal("0.1"), F(1, 2), float("inf"), None, pd.NaT,
+              pd.NA, (1,), "\1number 1/1",
               pd.Timestamp("2024-01-01"), datetime.datetime(2024, 1, 1), np.timedelta64(1, "D")]  # fmt: skip
     frame = pd.DataFrame({"p": pd.Series(nobody, dtype=object), "x": 1.0})
     assert engine_tally(schema, plan, frame) == {0: [(0,)]}

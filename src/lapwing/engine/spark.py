@@ -73,7 +73,8 @@ _PEOPLE = {
 }
 """How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
 
-Texts are equal only byte by byte.  A cast of a decimal may write an exponent, as a setting decides: a format does not."""
+Texts are equal only byte by byte.  A cast of a decimal may write an exponent, as a setting decides; a format does
+not."""
 
 
 _PATIENCE = {"max_retries": 5, "max_backoff": 10_000}
