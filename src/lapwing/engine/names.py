@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..errors import InvalidSource
 
@@ -19,9 +21,8 @@ def place(source: str, name: str, names: Sequence[object]) -> int | None:
     """Return where the column stands among the raw names of a table, or None; refuse a name that is not clear."""
     if name not in names:
         return None
-    others = [folded(each) for each in names if isinstance(each, str)]
-    own = folded(name)
-    if others.count(own) > 1 or any(others.count(stem) > 1 for stem in _stems(own)):
+    own, others = folded(name), _counted(tuple(each for each in names if isinstance(each, str)))
+    if others[own] > 1 or any(others[stem] > 1 for stem in _stems(own)):
         raise InvalidSource(
             source,
             f'has a table in which the column "{name}" could be taken for another: names that are read must differ in '
@@ -29,6 +30,12 @@ def place(source: str, name: str, names: Sequence[object]) -> int | None:
             "Rename one of the columns.",
         )
     return list(names).index(name)
+
+
+@lru_cache(maxsize=4)
+def _counted(names: tuple[str, ...]) -> Counter[str]:
+    """Return how many columns have each folded name: counted once for a table, of which many columns may be read."""
+    return Counter(map(folded, names))
 
 
 def folded(name: str) -> str:
