@@ -134,16 +134,17 @@ class Library:
             return None if self.categorical is None else _tried(self.categorical, listed)
         return _tried(self.make, listed)
 
-    def with_one(self, kind: Cells, own: Any, odd: Any, first: bool) -> list[Any]:
-        """Return the different columns that the library makes of a column and one cell more, by a list and by adding.
+    def with_one(self, kind: Cells, own: Sequence[Any], odd: Any, first: bool) -> list[Any]:
+        """Return the different columns that the library makes of cells and one more, by a list and by adding.
 
         There is none if it refuses; left out is what it changes by itself: Arrow makes days of whole numbers that stand
         beside a date.
         """
-        listed, one = self.listed(own), _tried(self.make, [odd])
-        made = [self.column(kind, [odd, *listed] if first else [*listed, odd])]
+        column, one = self.column(kind, own), _tried(self.make, [odd])
+        listed = self.listed(column)
+        made = [self.column(kind, [odd, *own] if first else [*own, odd])]
         if one is not None:
-            made.append(_tried(self.join, [one, own] if first else [own, one]))
+            made.append(_tried(self.join, [one, column] if first else [column, one]))
         found = {}
         for column in made:
             now = None if column is None else _tried(self.listed, column)
@@ -183,10 +184,11 @@ def beside(room: Room, library: Library) -> Iterator[Finding]:
     alone: dict[Side, list[Any]] = {}
     sides: dict[Side, list[Any]] = {}
     for name, kind in CELLS.items():
-        own = library.column(kind, repeated(kind.cells, ROWS))
-        if own is None:
+        own = repeated(kind.cells, ROWS)
+        column = library.column(kind, own)
+        if column is None:
             continue
-        alone[name, None, False] = [own]
+        alone[name, None, False] = [column]
         for i, cell in enumerate(odd):
             for first in (False, True) if room.deep else ((len(alone) + i) % 2 == 0,):
                 if columns := library.with_one(kind, own, cell, first):
@@ -218,7 +220,8 @@ def _counted(
     room: Room, library: Library, sides: Mapping[Side, Sequence[Any]]
 ) -> dict[Side, tuple[tuple[int, ...], int]]:
     """Return, for each, the exact integers of the rows read right and wrong, and how far one person may move them."""
-    found = {}
+    found: dict[Side, Counted] = {}
+    drawn: dict[int, list[Any]] = {}
     for start in range(0, len(sides), TOGETHER):
         some = list(sides)[start : start + TOGETHER]
         columns: dict[str, Any] = {}
@@ -234,9 +237,11 @@ def _counted(
         asking = Asking(room, kinds, tuple(map(query.proportion, conditions)))
         made = asking.release(asking.source(library.frame(columns)))
         order = {statistic.condition: number for number, statistic in enumerate(made.plan.query.statistics)}
-        noise = Asking(room, {"x": "number"}, tuple(query.proportion(f"x = {i}") for i in range(len(some)))).noise
-        for part, noisy, drawn in zip(made.plan.parts, cells(made), noise, strict=True):
-            found[some[order[part.measurement.condition]]] = tuple(map(int, noisy - drawn)), made.plan.sensitivity(part)
+        if len(some) not in drawn:  # as many conditions have the same noise, whatever they say
+            others = tuple(query.proportion(f"x = {i}") for i in range(len(some)))
+            drawn[len(some)] = Asking(room, {"x": "number"}, others).noise
+        for part, noisy, noise in zip(made.plan.parts, cells(made), drawn[len(some)], strict=True):
+            found[some[order[part.measurement.condition]]] = tuple(map(int, noisy - noise)), made.plan.sensitivity(part)
     return found
 
 

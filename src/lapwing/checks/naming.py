@@ -22,7 +22,7 @@ from .room import Room
 _COMPOSED, _DECOMPOSED = "caf\u00e9", "cafe\u0301"
 
 _NAMES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("x", "id", "age"), ("id", "ID", "age")),
+    (("x", "id", "age"), ("id", "ID")),
     (("x", "ID_1", "age"), ("ID_1", "id_1")),
     (("id", "ID", "age"), ("id", "ID", "age")),
     (("id", "ID", "ID_1"), ("ID", "ID_1")),
@@ -32,7 +32,7 @@ _NAMES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 )
 """The names of a table, and those that are declared, one at a time."""
 
-_CLEAR = {("id", "x"), ("age", "x"), ("ID_1", "x"), ("age", "id")}
+_CLEAR = {("id", "x"), ("ID_1", "x"), ("age", "id")}
 """What must be read: the name that is declared, and the first of the table."""
 
 

@@ -7,6 +7,7 @@ one person adds the oddest of cells.  The noise is frozen and taken off again, s
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -49,12 +50,12 @@ def reading(room: Room) -> Iterator[Finding]:
 # --- people ---
 
 _PEOPLE: dict[str, list[Any]] = {
-    "whole numbers": [1, 2, 3, 4],
     "whole numbers of 64 bits": [2**60 + i for i in range(4)],
     "texts": ["1", "1.0", "ann", "Ann"],
     "numbers and texts": [1, "1", 2**60, 2**60 + 1, "True"],
 }
 _ODD_PEOPLE = (None, "n/a", 5, 2.5, True, 2**70, b"x")
+_FLOATS = re.compile("float|double|complex", re.IGNORECASE)
 _ROUNDED = 2**-15
 """Who has three rows counts by this much less than 1, at most: weights are rounded down."""
 
@@ -64,13 +65,13 @@ def _people(room: Room, library: Library) -> Finding:
     asking = Asking(room, {}, person="id")
     wrong, looked, refused = [], 0, 0
     for name, people in _PEOPLE.items():
-        own = library.column(CELLS["words"], people * 2)
-        if own is None:
+        own = people * 2
+        if library.column(CELLS["words"], own) is None:
             continue
         for i, odd in enumerate(ODD if room.deep else _ODD_PEOPLE):
             for column in library.with_one(CELLS["words"], own, odd, i % 2 == 0):
                 found = asking.people(library.frame({"id": column}))
-                floats = "float" in type_of(column).lower() or "double" in type_of(column)
+                floats = bool(_FLOATS.search(type_of(column)))
                 if isinstance(found, Refused):
                     refused += 1
                     right = floats and not found.charged
@@ -123,8 +124,8 @@ def _by_type(room: Room, library: Library) -> Iterator[Finding]:
     """Yield how far one cell moves what it would move farther if a column were read by its type."""
     for name, case in _CASES.items():
         asking = Asking(room, {"c": case.declared}, (case.statistic,), case.by, case.where)
-        own = library.make(repeated(case.cells, _ROWS))
-        columns = [own, *library.with_one(CELLS["words"], own, case.odd, first=False)]
+        own = repeated(case.cells, _ROWS)
+        columns = [library.make(own), *library.with_one(CELLS["words"], own, case.odd, first=False)]
         yield _compared(asking, f"{name}, and {case.odd!r}", library, columns, _ROWS)
     assert library.categorical is not None
     columns = [library.categorical([1] * (_ROWS - 1) + more) for more in ([1], ["1"], [1, "1"])]
