@@ -30,6 +30,7 @@ from .finding import Check, Finding
 from .laws import laws
 from .ledgers import ledgers
 from .page import page
+from .reading import reading
 from .replay import replay
 from .room import Engine, Room
 from .sampler import sampler
@@ -54,6 +55,7 @@ class Entry:
 CHECKS: dict[str, Entry] = {
     "sampler": Entry(sampler, "does the noise have its exact law, and is it fresh in every call?", 2),
     "laws": Entry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 20),
+    "reading": Entry(reading, "is every cell, row and name read by itself, whatever stands beside it?", 20),
     "sensitivities": Entry(
         sensitivities, "does one person move an answer as far as declared, and no farther?", 15, True
     ),

@@ -101,7 +101,6 @@ def _tables(room: Room) -> _Tables:
         writer.writerow(table)
         writer.writerows(zip(*table.values(), strict=True))
         writer.writerows([[PERSON, ODD, ODD, ODD, ODD, NOTE], [PERSON, *[ODD] * 9], [PERSON]])
-        file.write(f'q,0.5,0,"{WORD},2024-01-02,{NOTE}\n')  # quotes that nobody closes
     relation = duckdb.connect().sql(f"SELECT * FROM {query.literal(str(parquet))}")
     forms = {"Parquet": parquet, "CSV": str(lines), "relation": relation, "text for numbers": texts}
     return _Tables(room, forms, Path(parquet), lines)
@@ -234,6 +233,9 @@ def _failures(room: Room, tables: _Tables) -> Finding:
         "a file that is no Parquet": _written(tables.room, "parquet", f"PAR1{WORD}PAR1".encode() * 50),
         "a CSV without names": _written(tables.room, "csv", "\n".join(lines[-5:]).encode()),
         "a CSV with a number for a name": _written(tables.room, "csv", f"{NUMBER},{WORD}\n".encode()),
+        "a CSV with a quote that nobody closes": _written(
+            tables.room, "csv", "\n".join([*lines, f'q,0.5,0,"{WORD},2024-01-02,{NOTE}']).encode()
+        ),
         "a compressed CSV that is none": _written(tables.room, "csv.gz", "\n".join(lines).encode()),
     }
     failing = {

@@ -108,8 +108,12 @@ def source(room: Room, table: Any, question: Question, tables: int = 1) -> Sourc
         "t": keys(range(tables)),
         "u": plain("text"),
     }
-    person: dict[str, Any] = {"person": "person", "rows_per_person": ROWS_PER_PERSON} if question.people else {}
-    return room.source(table, columns=columns, neighbors=question.neighbors, delta="0.01", **person)
+    described: dict[str, Any] = {"neighbors": question.neighbors, "delta": "0.01"}
+    if question.people:
+        described |= {"person": "person", "rows_per_person": ROWS_PER_PERSON}
+    elif question.neighbors == "change_one":
+        described |= {"public_rows": True}  # of Parquet it is anyway
+    return room.source(table, columns=columns, **described)
 
 
 def rows_of_one(people: bool, deep: bool = False) -> list[tuple[Row, ...]]:
