@@ -209,7 +209,7 @@ def told_nothing(tests: Sequence[str], tally: Tally, folder: Path) -> None:
     seen = {line.partition("\t")[0] for line in drawn.read_text().splitlines()} if drawn.exists() else set()
     for test in tests:
         if test not in seen and not tally.failures[test]:
-            why = "is skipped here" if tally.skipped[test] else "drew nothing: need it be in tests/chance.py?"
+            why = "is skipped here" if tally.skipped[test] else "drew nothing this time"
             say(f"  {test} {why}")
 
 
