@@ -1,14 +1,15 @@
 """make soak: the tests that draw at random, again and again, for failures that a single run seldom shows.
 
-Every test of tests/chance.py is run once, and timed.  Then all are repeated, in many short runs of pytest, several at a
-time, until they had all rounds or the time is over.  A test that takes long is repeated less often, so that none has
-more time than another; which, and how often, is printed.
+Every test of tests/chance.py is run once, and timed.  Then all are repeated, several rounds in each run of pytest and
+several runs at a time, until they had all rounds or the time is over.  A test that takes long is repeated less often,
+so that none has more time than another; which, and how often, is printed.
 
-As a plugin of pytest it writes down the outcome of each test.
+As a plugin of pytest it repeats tests, and writes down the outcome of each.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -30,14 +31,29 @@ from .chance import CHANCES
 from .drawn import SEEN, test_of
 
 REPOSITORY = Path(__file__).parent.parent
-OUTCOMES = "LAPWING_SOAK"
-"""The variable that names the file to which the plugin writes."""
+OUTCOMES, TIMES = "LAPWING_SOAK", "LAPWING_SOAK_TIMES"
+"""The variables that name the file to which the plugin writes, and how often each test is run, as JSON."""
 
-_EVERY = 30.0
-"""Seconds between two lines of progress."""
+_TOGETHER = 10
+"""The rounds of one run of pytest: starting it takes as long as many tests."""
+
+_TOLD = 20
+"""How many of the tests that are repeated less often are named."""
 
 _NONE_COLLECTED = 5
 _running: set[subprocess.Popen[str]] = set()
+
+
+def pytest_collection_modifyitems(items):
+    """Repeat tests, one round after the other; as a plugin of pytest."""
+    times = json.loads(os.environ[TIMES])
+    found = []
+    for number in range(max(times.values())):
+        for item in items:
+            if number < times[test_of(item.nodeid)]:
+                found.append(copy.copy(item))
+                found[-1]._initrequest()  # its fixtures are made anew
+    items[:] = found
 
 
 def pytest_runtest_logreport(report):
@@ -83,13 +99,13 @@ def say(text: str) -> None:
     click.echo(f"soak: {text}")
 
 
-def run(tests: Sequence[str], folder: Path) -> tuple[list[dict], float, str]:
-    """Run tests once, in a process of their own; return their outcomes, the seconds it took, and what went wrong."""
+def run(times: dict[str, int], folder: Path) -> tuple[list[dict], float, str]:
+    """Run tests so often, in a process of their own; return outcomes, the seconds it took, and what went wrong."""
     with tempfile.NamedTemporaryFile(dir=folder) as outcomes:
         start = time.monotonic()
-        words = ["-m", "pytest", "-q", "-p", "tests.soak", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+        words = ["-m", "pytest", "-q", "-p", "tests.soak", "-p", "no:cacheprovider", "-p", "no:xdist", *times]
         words += ["--basetemp", f"{outcomes.name}.d"]
-        env = {**os.environ, OUTCOMES: outcomes.name, SEEN: str(folder / "drawn")}
+        env = {**os.environ, OUTCOMES: outcomes.name, TIMES: json.dumps(times), SEEN: str(folder / "drawn")}
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         with subprocess.Popen([sys.executable, *words], cwd=REPOSITORY, env=env, **piped) as process:
             _running.add(process)
@@ -102,19 +118,19 @@ def run(tests: Sequence[str], folder: Path) -> tuple[list[dict], float, str]:
     return told, took, "" if explained else f"pytest ended with {process.returncode}: {printed[-3000:]}"
 
 
-def split(tests: Sequence[str], seconds: dict[str, float], jobs: int) -> list[list[str]]:
+def split(times: dict[str, int], seconds: dict[str, float], jobs: int) -> list[dict[str, int]]:
     """Share tests among processes: the longest first, each to who has least; those on Spark stay together."""
     groups: dict[str, list[str]] = defaultdict(list)
-    for test in tests:
+    for test in times:
         groups["spark" if "test_spark" in test or "test_same_integers" in test else test].append(test)
     found: list[list[str]] = [[] for _ in range(jobs)]
     weights = [0.0] * jobs
-    lengths = {name: sum(seconds[test] for test in group) for name, group in groups.items()}
+    lengths = {name: sum(times[test] * (seconds[test] + 0.01) for test in group) for name, group in groups.items()}
     for name in sorted(groups, key=lambda name: -lengths[name]):
         least = weights.index(min(weights))
         found[least] += groups[name]
-        weights[least] += lengths[name] + 0.01
-    return [sorted(each) for each in found if each]
+        weights[least] += lengths[name]
+    return [{test: times[test] for test in sorted(each)} for each in found if each]
 
 
 def rounds_of(seconds: dict[str, float], rounds: int, budget: float) -> dict[str, int]:
@@ -127,10 +143,12 @@ def rounds_of(seconds: dict[str, float], rounds: int, budget: float) -> dict[str
     return {test: max(1, min(rounds, int(low / max(each, 1e-9)))) for test, each in seconds.items()}
 
 
-def turns(times: dict[str, int], rounds: int) -> Iterator[list[str]]:
-    """Yield the tests of each round after the first: one that has fewer turns has them evenly."""
-    for number in range(1, rounds):
-        yield [test for test, own in times.items() if number * own // rounds > (number - 1) * own // rounds]
+def turns(times: dict[str, int], rounds: int) -> Iterator[tuple[int, dict[str, int]]]:
+    """Yield some rounds after the first at a time, and how often each test is run in them: evenly."""
+    for start in range(1, rounds, _TOGETHER):
+        end = min(start + _TOGETHER, rounds)
+        due = {test: (end - 1) * own // rounds - (start - 1) * own // rounds for test, own in times.items()}
+        yield end, {test: own for test, own in due.items() if own}
 
 
 @click.command()
@@ -149,23 +167,20 @@ def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: S
     with tempfile.TemporaryDirectory(prefix="lapwing-soak-") as name:
         folder = Path(name)
         say(f"{len(tests)} tests, {rounds} rounds or {minutes:g} minutes, {jobs} at a time")
-        one_round(tests, dict.fromkeys(tests, 1.0), tally, jobs, folder)
+        some_rounds(dict.fromkeys(tests, 1), dict.fromkeys(tests, 1.0), tally, jobs, folder)
         done, took = 1, time.monotonic() - start
         seconds = {test: float(tally.seconds[test]) for test in tests}
         say(f"the first round took {took:.0f} s; {sum(tally.runs.values()):,} runs of {sum(seconds.values()):.0f} s")
         told_nothing(tests, tally, folder)
-        budget = jobs * 60 * minutes - rounds * (tally.took - sum(seconds.values()))
+        budget = jobs * 60 * minutes - rounds / _TOGETHER * (tally.took - sum(seconds.values()))
         times = rounds_of(seconds, rounds, budget)
         told_fewer(times, seconds, rounds)
-        last = time.monotonic()
-        for chosen in turns(times, rounds):
+        for number, due in turns(times, rounds):
             if time.monotonic() - start >= 60 * minutes:
                 break
-            one_round(chosen, seconds, tally, jobs, folder)
-            done += 1
-            if time.monotonic() - last > _EVERY:
-                last = time.monotonic()
-                say(f"round {done} of {rounds}, {(last - start) / 60:.1f} minutes, {told(tally)}")
+            some_rounds(due, seconds, tally, jobs, folder)
+            done = number
+            say(f"round {done} of {rounds}, {(time.monotonic() - start) / 60:.1f} minutes, {told(tally)}")
     say(f"{done} rounds of {len(tests)} tests in {(time.monotonic() - start) / 60:.1f} minutes: {told(tally)}")
     for test, count in tally.failures.most_common():
         say(f"  {test} failed {count:,} times in {tally.runs[test]:,} runs")
@@ -174,8 +189,8 @@ def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: S
     sys.exit(1 if tally.failures or tally.broken else 0)
 
 
-def one_round(tests: Sequence[str], seconds: dict[str, float], tally: Tally, jobs: int, folder: Path) -> None:
-    parts = split(tests, seconds, jobs)
+def some_rounds(times: dict[str, int], seconds: dict[str, float], tally: Tally, jobs: int, folder: Path) -> None:
+    parts = split(times, seconds, jobs)
     with ThreadPoolExecutor(jobs) as pool:
         for outcomes, took, wrong in pool.map(lambda part: run(part, folder), parts):
             for each in outcomes:
@@ -194,7 +209,7 @@ def told_nothing(tests: Sequence[str], tally: Tally, folder: Path) -> None:
     seen = {line.partition("\t")[0] for line in drawn.read_text().splitlines()} if drawn.exists() else set()
     for test in tests:
         if test not in seen and not tally.failures[test]:
-            why = "is skipped here" if tally.skipped[test] else "drew nothing: need it be in tests/chance.py?"
+            why = "is skipped here" if tally.skipped[test] else "drew nothing this time"
             say(f"  {test} {why}")
 
 
@@ -202,8 +217,11 @@ def told_fewer(times: dict[str, int], seconds: dict[str, float], rounds: int) ->
     fewer = sorted((test for test, own in times.items() if own < rounds), key=lambda test: times[test])
     if fewer:
         say(f"{len(fewer)} tests take too long for {rounds} rounds in this time, and are repeated less often:")
-    for test in fewer:
+    for test in fewer[:_TOLD]:
         say(f"  {times[test]:>4} times, {seconds[test]:.1f} s each: {test}")
+    if len(fewer) > _TOLD:
+        least, most = times[fewer[_TOLD]], times[fewer[-1]]
+        say(f"  and {len(fewer) - _TOLD} more, from {least} to {most} times")
 
 
 if __name__ == "__main__":

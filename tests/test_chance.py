@@ -143,28 +143,36 @@ def test_soak_shares_the_time_among_tests():
     assert soak.rounds_of(seconds, 200, 1e6) == dict.fromkeys(seconds, 200)
     assert soak.rounds_of(seconds, 200, 0.0) == dict.fromkeys(seconds, 1)
     found = list(soak.turns(times, 200))
+    assert found[-1][0] == 200
     for name, own in times.items():
-        assert 1 + sum(name in each for each in found) == own
+        assert 1 + sum(due.get(name, 0) for _, due in found) == own
 
 
 def test_soak_shares_tests_among_processes():
-    tests = [f"tests/t.py::{i}" for i in range(9)] + [
-        "tests/engines/test_spark.py::a",
-        "tests/engines/test_spark.py::b",
-    ]
-    parts = soak.split(tests, dict.fromkeys(tests, 1.0), 2)
+    tests = [*(f"tests/t.py::{i}" for i in range(9)), *(f"tests/engines/test_spark.py::{name}" for name in "ab")]
+    parts = soak.split(dict.fromkeys(tests, 3), dict.fromkeys(tests, 1.0), 2)
     assert sorted(test for part in parts for test in part) == sorted(tests)
+    assert {times for part in parts for times in part.values()} == {3}
     assert [sum("spark" in test for test in part) for part in parts] in ([2, 0], [0, 2])
-    assert soak.split(tests[:1], {tests[0]: 1.0}, 4) == [tests[:1]]
+    assert soak.split({tests[0]: 1}, {tests[0]: 1.0}, 4) == [{tests[0]: 1}]
 
 
 SELDOM = """
 from pathlib import Path
-def test_good(): pass
-def test_seldom():
+import pytest
+@pytest.fixture
+def fresh():
+    return []
+@pytest.mark.parametrize("x", [1, 2])
+def test_good(x, fresh):
+    fresh.append(x)
+    assert fresh == [x]
+def test_seldom(tmp_path):
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "x").write_text("")
     with Path("runs").open("a") as file:
         file.write("x")
-    assert len(Path("runs").read_text()) % 2 == 0, "an odd run"
+    assert len(Path("runs").read_text()) % 3, "the third run"
 """
 
 
@@ -173,19 +181,19 @@ def soaked(folder, monkeypatch, *names):
     monkeypatch.setattr(soak, "REPOSITORY", folder)
     monkeypatch.setattr(soak, "CHANCES", {f"test_it.py::{name}": chance.never("") for name in names})
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "src")]))
-    return CliRunner().invoke(soak.main, ["--rounds", "2", "--jobs", "1", "--minutes", "5"])
+    return CliRunner().invoke(soak.main, ["--rounds", "7", "--jobs", "1", "--minutes", "5"])
 
 
 def test_soak_repeats_tests_and_counts_failures(tmp_path, monkeypatch):
     done = soaked(tmp_path, monkeypatch, "test_good", "test_seldom")
     assert done.exit_code == 1
-    assert "2 rounds of 2 tests" in done.output
-    assert "4 runs, 1 failures" in done.output
-    assert "test_it.py::test_seldom failed 1 times in 2 runs" in done.output
-    assert "an odd run" in done.output
+    assert "7 rounds of 2 tests" in done.output
+    assert "21 runs, 2 failures" in done.output
+    assert "test_it.py::test_seldom failed 2 times in 7 runs" in done.output
+    assert "the third run" in done.output
     done = soaked(tmp_path, monkeypatch, "test_good")
     assert done.exit_code == 0
-    assert "2 runs, 0 failures" in done.output
+    assert "14 runs, 0 failures" in done.output
     done = soaked(tmp_path, monkeypatch, "test_gone")
     assert done.exit_code == 1
     assert "pytest ended with 4" in done.output
