@@ -384,8 +384,8 @@ MUTANTS = (
         "T5 T6",
         "reading",
         "engine/reading.py",
-        '_DOUBLE = "CAST({x} AS DOUBLE)"',
-        '_DOUBLE = "CAST(CAST({x} AS VARCHAR) AS DOUBLE)"',
+        "    _SMALL: _read_number(_DOUBLE),\n",
+        '    "FLOAT": _read_number(_NEAREST),\n    _SMALL: _read_number(_DOUBLE),\n',
     ),
     Mutant(
         "floats of 32 bits are read by their shortest text among objects",
@@ -429,6 +429,38 @@ MUTANTS = (
         "    if kind is not None and any(isinstance(value, str) for value in values):\n"
         "        return [_text(value) if isinstance(value, str) else None for value in values]\n"
         "    convert = _person if kind is None else _OF_KIND[kind]\n",
+    ),
+    Mutant(
+        "nanoseconds are left to the engine",
+        "T38",
+        "reading",
+        "engine/frames.py",
+        '_forward(_seconds(values) if values.dtype == "datetime64[ns]" else values)',
+        "_forward(values)",
+    ),
+    Mutant(
+        "floats hide among people that are objects",
+        "T5 T18",
+        "reading",
+        "engine/duckdb.py",
+        "        if frames.has_large_floats(self._given, place):\n",
+        "        if False and place:\n",
+    ),
+    Mutant(
+        "a frame that runs backward is left to the engine",
+        "T24",
+        "reading",
+        "engine/frames.py",
+        "    return values if values.strides[0] > 0 else values.copy()\n",
+        "    return values\n",
+    ),
+    Mutant(
+        "objects say themselves what text they are",
+        "T7 T8",
+        "reading",
+        "engine/frames.py",
+        "    str: str.__str__,\n",
+        "    str: str,\n",
     ),
     Mutant(
         "categories are left to the engine",

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -42,6 +43,12 @@ ODD: tuple[Any, ...] = (
 _NO_NUMBER, _NO_TEXT, _NO_DATE = "{number} IS NULL AND {integer} IS NULL", "{text} IS NULL", "{date} IS NULL"
 _NO_TRUTH, _TRUE = "{boolean} IS NULL", "{boolean}"
 _TRUE_UNLESS_0 = "({boolean} AND {number} <> 0 OR NOT {boolean} AND {number} = 0)"
+
+
+class _Town(str, Enum):  # noqa: UP042  # a StrEnum is written as its value
+    """A text that is written as something else: the value counts."""
+
+    HERE = "Zürich"
 
 
 class Cells(NamedTuple):
@@ -93,6 +100,7 @@ CELLS: dict[str, Cells] = {
     ),
     "decimals": Cells([Decimal("5.00"), Decimal(7)], (_numbers(5, 7), _texts(5, 7), _TRUE, _NO_DATE)),
     "words": Cells(["a", "x y", "é"], (_NO_NUMBER, _texts("a", "x y", "é"), _NO_TRUTH, _NO_DATE)),
+    "texts of an enumeration": Cells([_Town.HERE], (_NO_NUMBER, _texts("Zürich"), _NO_TRUTH, _NO_DATE)),
     "texts of numbers": Cells(["5", "5.0", " 7"], (_numbers(5, 7), _texts("5", "5.0", " 7"), _TRUE, _NO_DATE)),
     "texts of dates": Cells(["2024-03-01", "1900-01-01"], (_NO_NUMBER, _NO_TRUTH, _dates("2024-03-01", "1900-01-01"))),
     "moments": Cells(
@@ -102,6 +110,10 @@ CELLS: dict[str, Cells] = {
     "moments with a time zone": Cells(
         [_EVENING, _EVENING + dt.timedelta(days=40)],
         (_NO_NUMBER, _NO_TEXT, _NO_TRUTH, _dates("2024-03-02", "2024-04-11")),
+    ),
+    "moments with nanoseconds": Cells(
+        np.array(["1960-01-31T23:59:59.999999999", "2262-04-11T23:47:16.854775807"], "datetime64[ns]"),
+        (_NO_NUMBER, _NO_TEXT, _NO_TRUTH, _dates("1960-01-31", "2262-04-11")),
     ),
     "days": Cells(
         [dt.date(2024, 3, 1), dt.date(1, 1, 1)],

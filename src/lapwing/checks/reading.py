@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ def reading(room: Room) -> Iterator[Finding]:
         yield _missing_person(room, library)
         if library.categorical is not None:
             yield from _by_type(room, library)
+            yield from _in_two_steps(room, library)
     yield _filtered(room)
     yield from naming(room)
     yield from lines(room)
@@ -50,7 +51,7 @@ def reading(room: Room) -> Iterator[Finding]:
 # --- people ---
 
 _PEOPLE: dict[str, list[Any]] = {
-    "whole numbers of 64 bits": [2**60 + i for i in range(4)],
+    "whole numbers": [1, 2, 2**53 - 2, 2**53 - 1],
     "texts": ["1", "1.0", "ann", "Ann"],
     "numbers and texts": [1, "1", 2**60, 2**60 + 1, "True"],
 }
@@ -135,6 +136,26 @@ def _by_type(room: Room, library: Library) -> Iterator[Finding]:
     asking = Asking(room, {"c": schema.keys("5", "6")}, by="c", person="c")
     yield _compared(asking, "the person column, as text too", library, columns, 2)
     yield _found(room, library)
+
+
+def _in_two_steps(room: Room, library: Library) -> Iterator[Finding]:
+    """Yield what becomes of cells that pandas has changed once, and then again; and of a frame that runs backward."""
+    asking, people = Asking(room, {}, person="id"), [2**60 + i for i in range(128)]
+    changes: dict[str, Callable[[Any], Any]] = {
+        "objects": lambda column: column.astype(object),
+        "objects, None for NaN": lambda column: column.astype(object).where(column.notna(), None),
+        "categories": lambda column: column.astype("category"),
+    }
+    for name, change in changes.items():
+        found = [asking.people(library.frame({"id": change(library.make([*people, *more]))})) for more in ([], [None])]
+        right = [each == len(people) if not isinstance(each, Refused) else not each.charged for each in found]
+        told = f"{found[0]} without a missing one and {found[1]} with one, of {len(people)}"
+        yield Finding(f"{library.name}: people who were floats and are {name}", all(right), told)
+    asking = Asking(room, {"c": schema.keys(0, 1)}, by="c")
+    frame = library.frame({"c": library.make(repeated([1, 0, 1], _ROWS))})
+    forward, backward = asking.integers(frame), asking.integers(frame.iloc[::-1])
+    told = f"backward, it is {backward if isinstance(backward, Refused) else 'read'}"
+    yield Finding(f"{library.name}: a frame, and itself backward", forward == backward, told)
 
 
 def _compared(asking: Asking, what: str, library: Library, columns: Sequence[Any], rows: int) -> Finding:

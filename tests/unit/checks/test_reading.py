@@ -31,7 +31,7 @@ def failing(findings):
 def test_every_cell_row_and_name_is_read_by_itself_on_this_build(room):
     found = list(module.reading(room))
     assert [each for each in found if not each.passed] == []
-    assert len({each.what for each in found}) == len(found) == 93
+    assert len({each.what for each in found}) == len(found) == 103
     assert {each.false_alarm for each in found} == {0.0}
     assert CHECKS["reading"].check is module.reading
 
@@ -87,7 +87,7 @@ def test_a_frame_that_one_cell_makes_unreadable_is_found(room, monkeypatch, pand
 
 
 def test_people_that_become_one_are_found(room, monkeypatch, pandas):
-    monkeypatch.setattr(frames, "person_of", lambda value: None if value is None else str(value))
+    monkeypatch.setattr(frames, "_person", lambda value: None if value is None else str(value))
     found = module._people(room, pandas)
     assert not found.passed
     assert "numbers and texts beside" in found.told
@@ -113,11 +113,11 @@ def test_a_refusal_after_the_charge_is_told_from_one_before(room, monkeypatch):
 
 
 def test_names_without_case_are_found(room, monkeypatch):
-    def place(source, name, listed):
+    def places(source, wanted, listed):
         found = [str(each).lower() for each in listed]
-        return found.index(name.lower()) if name.lower() in found else None
+        return [found.index(name.lower()) if name.lower() in found else None for name in wanted]
 
-    monkeypatch.setattr(table, "place", place)
+    monkeypatch.setattr(table, "places", places)
     with engine.duckdb.connect() as connection:
         assert not naming._form(room, "a relation", connection).passed
 
