@@ -119,7 +119,8 @@ def test_a_test_that_draws_and_is_not_in_the_list_fails(tmp_path):
     options = ["-p", "tests.drawn", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={tmp_path}", "-rA"]
     options += ["--basetemp", str(tmp_path / "base")]
     words = [sys.executable, "-m", "pytest", *options, str(tmp_path / "tests")]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    quiet = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}  # no repetitions
+    done = subprocess.run(words, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
     for name, door in DOOR_OF.items():
         assert f"tests/test_it.py::test_{name} draws ({DOORS[door]}) and is not in tests/chance.py" in done.stdout
     assert done.stdout.count("is not in tests/chance.py: say there") == len(DOOR_OF)
