@@ -114,7 +114,7 @@ class DuckDBTable(Table):
     def fields(self) -> list[Field]:
         return self.guarded("could not be opened", "Nothing was charged.", self._described)
 
-    def _described(self) -> list[Field]:
+    def _described(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Field]:
         if isinstance(self._given, duckdb.DuckDBPyRelation):
             with self._lock:
                 return list(map(Field, self._given.columns, map(str, self._given.types)))
@@ -123,8 +123,10 @@ class DuckDBTable(Table):
         files = _files(self.path)
         if not _is_parquet(self.path):
             return [Field(name, "VARCHAR") for name in _same_header(files, self.path)]
-        with _connected() as connection:
+        if connection is not None:
             return _parquet_fields(connection, files)
+        with _connected() as own:
+            return _parquet_fields(own, files)
 
     def check_names(self) -> None:
         if self.is_csv:
@@ -216,7 +218,7 @@ class DuckDBTable(Table):
 
     def _view(self, connection: duckdb.DuckDBPyConnection, schema: Schema, columns: Sequence[str]) -> None:
         """Make the view ``source`` of files, or of a relation."""
-        fields = self._described()
+        fields = self._described(connection)
         names = [*columns, *([] if schema.person is None else [schema.person])]
         places = self.places(names, fields)
         types = [fields[at].type for at in places]
