@@ -90,6 +90,7 @@ class Tally:
 
 def end(*_: object) -> NoReturn:
     """End all that was started, as a person at the keyboard would, so that it can clean up."""
+    say("ended from outside, before it was done")
     for process in list(_running):
         process.send_signal(signal.SIGINT)
     sys.exit(128 + signal.SIGTERM)
