@@ -392,8 +392,10 @@ MUTANTS = (
         "T5 T6",
         "reading",
         "engine/frames.py",
-        "return None if v is None else repr(v)",
-        "return None if v is None else str(value) if isinstance(value, np.float32) else repr(v)",
+        "    return value.item() if isinstance(value, np.generic) else None\n",
+        "    if isinstance(value, np.float32):\n"
+        "        return float(str(value))\n"
+        "    return value.item() if isinstance(value, np.generic) else None\n",
     ),
     Mutant(
         "a column of moments is read in its time zone",
