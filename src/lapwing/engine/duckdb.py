@@ -76,7 +76,7 @@ class DuckDBTable(Table):
                 raise InvalidSource(
                     name, "has a table that is neither CSV nor Parquet", "Name a file .csv, .tsv, .csv.gz or .parquet."
                 )
-        elif frames.library_of(given) is None and not isinstance(given, duckdb.DuckDBPyRelation):
+        elif frames.maker_of(given) is None and not isinstance(given, duckdb.DuckDBPyRelation):
             raise InvalidParameter(
                 given,
                 "table",

@@ -40,7 +40,7 @@ class Wanted:
     kind: Kind | None
 
 
-def library_of(given: Any) -> str | None:
+def maker_of(given: Any) -> str | None:
     """Return the library that a data frame or Arrow table is of, which must have been imported to make it."""
     for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
         module = sys.modules.get(library)
@@ -51,17 +51,17 @@ def library_of(given: Any) -> str | None:
 
 def labels(frame: Any) -> list[object]:
     """Return the names of the columns, in their order; they may repeat, and pandas' may be no texts."""
-    return list(frame.column_names if library_of(frame) == "pyarrow" else frame.columns)
+    return list(frame.column_names if maker_of(frame) == "pyarrow" else frame.columns)
 
 
 def empty(frame: Any) -> Any:
     """Return the frame without its rows: the types of its columns stay."""
-    return frame.slice(0, 0) if library_of(frame) == "pyarrow" else frame.head(0)
+    return frame.slice(0, 0) if maker_of(frame) == "pyarrow" else frame.head(0)
 
 
 def scannable(frame: Any, wanted: Sequence[Wanted]) -> tuple[Any, list[bool]]:
     """Return the columns as c0, c1, … in a form that DuckDB can scan more than once, and which were objects."""
-    library = library_of(frame)
+    library = maker_of(frame)
     if library == "pandas":
         return _from_pandas([_pandas_column(frame.iloc[:, each.place], each.kind) for each in wanted], len(frame))
     if library == "polars":
@@ -76,7 +76,7 @@ def has_large_floats(frame: Any, place: int) -> bool:
 
     Floats hide there when pandas has made them of whole numbers, because one was missing, before it made objects.
     """
-    library = library_of(frame)
+    library = maker_of(frame)
     if library == "polars":
         column = frame.to_series(place)
         return str(column.dtype) == "Object" and any(map(_is_large_float, column.to_list()))
