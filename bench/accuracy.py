@@ -21,10 +21,10 @@ from page import PAGE, ROOT, machine, number, replace_section, step, table
 from simulation import DATA, Data, Floats, read, simulate, table_of
 
 import lapwing as lw
-from lapwing.planning import make_plan
-from lapwing.query import Statistic
-from lapwing.schema import make_schema
-from lapwing.sql import make_query
+from lapwing.plan.planning import make_plan
+from lapwing.question.query import Statistic
+from lapwing.question.schema import make_schema
+from lapwing.question.sql import make_query
 
 REPETITIONS = 100_000
 SETS = ("ages", "incomes", "temperature")

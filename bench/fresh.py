@@ -91,8 +91,9 @@ class Clock:
 
 def watched() -> Clock:
     """Return a clock that is told of every step of a release."""
-    from lapwing import ledger, release, source
+    from lapwing import source
     from lapwing.engine import duckdb
+    from lapwing.ledger import ledger
 
     clock = Clock()
     clock.watch("parse and plan", source.Source, "_query")

@@ -20,7 +20,7 @@ from statistics import median
 
 from page import PAGE, ROOT, busy_seconds, machine, number, replace_section, step, table, used_elsewhere
 
-from lapwing.ledger import Ledger
+from lapwing.ledger.ledger import Ledger
 
 CHARGES = 200
 ROUNDS = 7

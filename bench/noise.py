@@ -27,8 +27,8 @@ import numpy as np
 from page import PAGE, ROOT, busy_seconds, machine, number, replace_section, step, table, used_elsewhere
 
 import lapwing as lw
-from lapwing.entropy import SYSTEM
-from lapwing.noise import BLOCK
+from lapwing.noise.entropy import SYSTEM
+from lapwing.noise.sampler import BLOCK
 
 SCALE = 10
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000)

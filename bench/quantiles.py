@@ -43,14 +43,14 @@ from peers_quantiles import BAR_RUNS, BAR_SIZES, HIGH, QUANTILES, SIZES, incomes
 from simulation import Floats
 
 import lapwing as lw
-from lapwing.entropy import SYSTEM
-from lapwing.estimate import estimates
-from lapwing.measure import Spread
-from lapwing.plan import Plan
-from lapwing.planning import make_plan
-from lapwing.schema import make_schema
-from lapwing.sql import make_query
-from lapwing.tree import Tree, make_tree
+from lapwing.measure.measurement import Spread
+from lapwing.measure.tree import Tree, make_tree
+from lapwing.noise.entropy import SYSTEM
+from lapwing.plan.plan import Plan
+from lapwing.plan.planning import make_plan
+from lapwing.question.schema import make_schema
+from lapwing.question.sql import make_query
+from lapwing.release.estimate import estimates
 
 EPSILON = 1
 RUNS = {1: 1000, 3: 1000, 9: 1000, 19: 400, 49: 150, 99: 100}
@@ -372,8 +372,8 @@ def private(path: str, column: str, folder: str) -> Callable[[], object]:
 
 def once(road: str, path: str, column: str, folder: str) -> int:
     """Run one road once, in a process of its own; print its memory and where the time went."""
-    from lapwing import selection
     from lapwing.engine import duckdb as engine
+    from lapwing.measure import selection
 
     clock = fresh.watched()
     clock.watch("sort the values of all keys", engine, "_sorted")

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from lapwing import DiscreteLaplace, number
 from lapwing.engine.connect import connect
-from lapwing.entropy import SYSTEM
-from lapwing.estimate import Estimate, estimates
-from lapwing.measure import target_of
-from lapwing.mechanism import NINETY_FIVE
-from lapwing.plan import Part, Plan
-from lapwing.query import Statistic
-from lapwing.release import Tally, _noisy
-from lapwing.schema import Column, Schema
+from lapwing.measure.measurement import target_of
+from lapwing.noise.entropy import SYSTEM
+from lapwing.noise.mechanism import NINETY_FIVE
+from lapwing.plan.plan import Part, Plan
+from lapwing.question.query import Statistic
+from lapwing.question.schema import Column, Schema
+from lapwing.release.estimate import Estimate, estimates
+from lapwing.release.pipeline import Tally, _noisy
 
 Floats = NDArray[np.float64]
 
@@ -150,7 +150,7 @@ def simulate(
     if not any(part.measurement.whole for part in plan.parts):
         return estimates(repeated, cells, rows, confidence, simultaneous)
     one = replace(plan, rows=max(rows, 1))  # the whole-table forms look at one group only
-    with patch("lapwing.estimate.DiscreteLaplace", _Quick), patch("lapwing.plan.DiscreteLaplace", _Quick):
+    with patch("lapwing.release.estimate.DiscreteLaplace", _Quick), patch("lapwing.plan.plan.DiscreteLaplace", _Quick):
         each = [
             estimates(one, [[[cell[i]] for cell in part] for part in cells], rows, confidence, simultaneous)
             for i in range(repetitions)

@@ -19,7 +19,7 @@ from page import PAGE, ROOT, machine, number, replace_section, step, table
 from simulation import Floats
 
 import lapwing as lw
-from lapwing.tree import Tree, make_tree
+from lapwing.measure.tree import Tree, make_tree
 
 BINS = (16, 32, 50, 64, 256, 1024, 4096)
 WANTED = {64: 35.0, 256: 71.0, 1024: 121.0}

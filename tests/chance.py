@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from lapwing.bounds import ends
+from lapwing.release.bounds import ends
 
 LIMIT = 1e-6
 """The whole suite fails by chance less often than this."""
@@ -368,25 +368,25 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_texts_of_fixed_length_are_read_as_spark_stores_them": Chance(beyond(1, 1 / 100), "at scale 1/100"),
         "test_what_users_make_spark_say_is_still_logged": TEXTS,
     },
-    "tests/unit/checks/test_audit.py": {
+    "tests/unit/auditing/test_audit.py": {
         "test_the_build_passes_a_quick_check": Chance(4 * FINDING, "claim C4: three findings, and noise that is fresh"),
     },
-    "tests/unit/checks/test_bound.py": {
+    "tests/unit/auditing/checks/test_bound.py": {
         "test_real_releases_show_no_more_than_the_epsilon_that_is_charged_and_no_less": Chance(
             11 * FINDING, "claim C1, eleven findings"
         ),
     },
-    "tests/unit/checks/test_canary.py": {
+    "tests/unit/auditing/checks/test_canary.py": {
         "test_T24_keys_below_the_threshold_that_are_recorded_are_seen_in_the_ledger": never("all keys are recorded"),
         "test_T24_no_canary_is_seen_on_this_build": Chance(1e-12, "keys of a person stay hidden, but for δ = 10^-12"),
     },
-    "tests/unit/checks/test_coverage.py": {
+    "tests/unit/auditing/checks/test_coverage.py": {
         "test_all_bars_hold_in_a_reduced_form": Chance(1e-8, "claim C4: the test asserts this sum of its findings"),
         "test_bars_and_values_are_counted": never("the noise is multiplied by 0"),
         "test_bars_of_counts_a_tenth_too_narrow_are_found": WIDTHS,
         "test_bars_of_counts_one_too_wide_are_found": WIDTHS,
     },
-    "tests/unit/checks/test_ledgers.py": {
+    "tests/unit/auditing/checks/test_ledgers.py": {
         "test_L1_to_L5_hold_on_this_build": Chance(
             3 * (likeliest(2 / 0.02) ** 3 * likeliest(1 / 0.02) ** 3),
             "three answers are different: of three counts and three sums, at ε of 0.02 and less",
@@ -398,21 +398,21 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_a_process_that_ends_early_is_said": NO_NOISE,
         "test_other_processes_import_this_lapwing_wherever_they_work": NO_NOISE,
     },
-    "tests/unit/checks/test_mechanisms.py": {
+    "tests/unit/auditing/test_mechanisms.py": {
         "test_any_output_is_read_with_few_draws_too": TRUE_OF_ALL,
         "test_the_laplace_mechanism_holds": Chance(4 * 1e-9, "claim C1, at the confidence that is asked for"),
     },
-    "tests/unit/checks/test_mutants.py": {
+    "tests/unit/auditing/test_mutants.py": {
         "test_a_quick_fault_is_flagged": never("these faults show in numbers that are given, and not drawn"),
         "test_the_build_as_it_is_is_not_flagged": Chance(4 * FINDING, "claim C4, as for the quick check"),
     },
-    "tests/unit/checks/test_timing.py": {
+    "tests/unit/auditing/checks/test_timing.py": {
         "test_the_time_of_the_samplers_tells_nothing_of_the_noise": Chance(
             4 * FINDING + 4 * bernstein(0.05 * 20_000 / 12, 20_000 / 144, 1 / 4),
             "claim C3 for zeros; sizes may correlate by 0.03 with the time that Python takes, and not by 0.08",
         ),
     },
-    "tests/unit/test_cli.py": {
+    "tests/unit/cli/test_main.py": {
         "test_a_table_shows_the_digits_that_the_error_bar_leaves_meaning_to": Chance(
             far(24) + far(300), "off by 0.25 at scale 0.01, and by 3,213,000 at scale 9,999"
         ),
@@ -425,14 +425,14 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_python_dash_m_is_the_command": NO_NOISE,
         "test_the_demo_tells_the_story": Chance(2 * far(100), "a ward of thousands is below 0, at scale 10"),
     },
-    "tests/unit/test_cli_discover.py": {
+    "tests/unit/cli/test_discover.py": {
         "test_a_name_for_others_that_was_found_is_not_taken_and_the_answer_is_shown": Chance(SHOWN, "δ = 10^-8"),
         "test_discover_prints_keys_and_the_lines_to_paste": Chance(SHOWN, "δ = 10^-8"),
         "test_discover_with_a_condition_and_few_keys": never("no row fulfils the condition, so that there is no key"),
         "test_explain_refuses_when_the_source_has_changed": Chance(hidden(600, 2, 1e-8, 2), "600 people have a key"),
         "test_the_total_delta_can_be_set_for_a_ledger_that_exists": CHARGES,
     },
-    "tests/unit/test_cli_table.py": {
+    "tests/unit/cli/test_table.py": {
         "test_a_full_disk_is_told_and_not_traced": NO_NOISE,
         "test_an_analyst_has_a_cap": CHARGES,
         "test_an_output_of_an_unknown_kind_is_refused_before_anything_is_charged": TEXTS,
@@ -444,7 +444,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_release_in_every_format": ALIKE,
         "test_weights_split_epsilon": CHARGES,
     },
-    "tests/unit/test_entropy.py": {
+    "tests/unit/noise/test_entropy.py": {
         "test_T21_a_forked_child_draws_other_noise": Chance(3 * likeliest(2**49) ** 4, "runs of four are different"),
         "test_T21_a_pickled_mechanism_draws_other_noise": Chance(10 * likeliest(2**49), "five draws are different"),
         "test_T21_every_call_has_a_key_of_its_own": Chance(
@@ -454,7 +454,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_T22_numpy_seeds_have_no_effect": Chance(likeliest(2**49) ** 4, "runs of four are different"),
         "test_bits_are_as_many_as_asked": TRUE_OF_ALL,
     },
-    "tests/unit/test_large.py": {
+    "tests/unit/release/test_large.py": {
         "test_a_failure_leaves_what_was_there": FORM,
         "test_a_folder_gets_its_parts_if_it_is_empty": ALIKE,
         "test_a_full_disk_leaves_nothing_half_written": Chance(
@@ -472,7 +472,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_the_command_writes_parts_to_a_folder": ALIKE,
         "test_types_in_parquet_are_those_of_the_keys": FORM,
     },
-    "tests/unit/test_mechanism.py": {
+    "tests/unit/noise/test_mechanism.py": {
         "test_T24_the_caller_s_numpy_error_state_makes_no_error": TRUE_OF_ALL,
         "test_T5_lists_of_large_ints_stay_ints": Chance(4 * beyond(2**61, 1), "noise of 2^61, at scale 1"),
         "test_a_whole_value_whose_sensitivity_is_below_one_is_refused": FORM,
@@ -485,7 +485,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_scalars_stay_python_numbers_of_their_kind": FORM,
         "test_the_value_given_is_not_changed": never("asserts the input"),
     },
-    "tests/unit/test_noise.py": {
+    "tests/unit/noise/test_sampler.py": {
         "test_a_single_draw_is_a_python_int": FORM,
         "test_an_array_has_the_size_asked_for": FORM,
         "test_arrays_take_scales_that_int64_can_hold": FORM,
@@ -503,7 +503,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_importing_is_light_and_brings_no_engine": NO_NOISE,
         "test_the_installed_wheel_works_without_development_packages": TEXTS,
     },
-    "tests/unit/test_place.py": {
+    "tests/unit/ledger/test_place.py": {
         "test_T26_a_file_has_one_budget_whatever_the_working_directory": CHARGES,
         "test_T26_a_frame_has_one_budget_whatever_the_working_directory": CHARGES,
         "test_a_folder_that_sounds_like_a_server_is_a_folder": CHARGES,
@@ -512,7 +512,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_other_names_stay_in_the_folder": CHARGES,
         "test_the_folder_of_the_user_is_made_with_the_first_ledger_and_for_nobody_else": CHARGES,
     },
-    "tests/unit/test_quantiles.py": {
+    "tests/unit/measure/test_quantiles.py": {
         "test_T12_what_is_recorded_has_the_same_shape_whatever_the_rows": FORM,
         "test_T24_a_canary_in_a_column_of_quantiles_is_seen_nowhere": TEXTS,
         "test_a_distribution_function_is_plotted_as_a_curve_and_a_quantile_without_zero": FORM,

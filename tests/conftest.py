@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from lapwing.entropy import EntropyForTests, SystemEntropy
+from lapwing.noise.entropy import EntropyForTests, SystemEntropy
 
 from .drawn import pytest_configure, pytest_fixture_setup, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401
 

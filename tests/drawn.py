@@ -1,8 +1,8 @@
 """Which tests draw at random: every door of randomness is watched, and who goes through one must be in tests/chance.py.
 
-The doors are ``SystemEntropy`` of ``lapwing.entropy``, a generator of NumPy without a seed, the module ``random`` where
-a test or Lapwing calls it, and another Python process, in which nobody sees what is drawn.  The flags lie in shared
-memory, so that a forked child raises them too.  What a fixture draws counts for every test that uses it.
+The doors are ``SystemEntropy`` of ``lapwing.noise.entropy``, a generator of NumPy without a seed, the module
+``random`` where a test or Lapwing calls it, and another Python process, in which nobody sees what is drawn.  The flags
+lie in shared memory, so that a forked child raises them too.  What a fixture draws counts for every test that uses it.
 
 It is a plugin of pytest, which tests/conftest.py takes in: a test that draws and is not in the list fails.
 """
@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import lapwing
-from lapwing.entropy import SystemEntropy
+from lapwing.noise.entropy import SystemEntropy
 
 from .chance import CHANCES
 

@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lapwing.engine.connect import connect
-from lapwing.measure import Sums
-from lapwing.planning import make_plan
-from lapwing.release import Tally
-from lapwing.schema import Schema
-from lapwing.sql import make_query
+from lapwing.measure.measurement import Sums
+from lapwing.plan.planning import make_plan
+from lapwing.question.schema import Schema
+from lapwing.question.sql import make_query
+from lapwing.release.pipeline import Tally
 
 FORMS = ["csv", "csv.gz", "tsv", "parquet", "two parquets", "pandas", "polars", "arrow", "relation"]
 

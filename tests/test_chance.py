@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 import lapwing as lw
-from lapwing.entropy import EntropyForTests
+from lapwing.noise.entropy import EntropyForTests
 
 from . import chance, soak
 from .chance import CHANCES, LIMIT
@@ -78,7 +78,7 @@ import os, random, subprocess, sys
 import numpy as np
 import pytest
 import lapwing as lw
-from lapwing.entropy import EntropyForTests
+from lapwing.noise.entropy import EntropyForTests
 
 @pytest.fixture(scope="module")
 def noise():

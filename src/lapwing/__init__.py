@@ -23,18 +23,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import errors, sensitivity
-from .accuracy import epsilon_for, size_for
-from .laplace import DiscreteLaplace, Laplace
-from .mechanism import LaplaceMechanism, laplace, randomized_response
-from .noise import discrete_laplace
-from .query import cdf, count, histogram, max, mean, median, min, proportion, quantile, std, sum, variance
-from .schema import keys, number
+from .noise.distributions import DiscreteLaplace, Laplace
+from .noise.intervals import epsilon_for, size_for
+from .noise.mechanism import LaplaceMechanism, laplace, randomized_response
+from .noise.sampler import discrete_laplace
+from .question.query import cdf, count, histogram, max, mean, median, min, proportion, quantile, std, sum, variance
+from .question.schema import keys, number
 
 if TYPE_CHECKING:
-    from .checks.audit import audit
-    from .checks.functions import audit_function
-    from .checks.mechanisms import audit_mechanism
-    from .ledger import Ledger
+    from .auditing.audit import audit
+    from .auditing.functions import audit_function
+    from .auditing.mechanisms import audit_mechanism
+    from .ledger.ledger import Ledger
     from .source import Source
 
 __version__ = "0.1.0"
@@ -71,8 +71,8 @@ __all__ = [
     "variance",
 ]
 
-_LATER = {"Ledger": "ledger", "Source": "source", "audit": "checks.audit",
-          "audit_function": "checks.functions", "audit_mechanism": "checks.mechanisms"}  # fmt: skip
+_LATER = {"Ledger": "ledger.ledger", "Source": "source", "audit": "auditing.audit",
+          "audit_function": "auditing.functions", "audit_mechanism": "auditing.mechanisms"}  # fmt: skip
 """What needs a database or an engine, and where it is."""
 
 

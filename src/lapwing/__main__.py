@@ -1,5 +1,5 @@
 """``python -m lapwing`` is the command ``lapwing``."""
 
-from .cli import main
+from .cli.main import main
 
 main(prog_name="lapwing")

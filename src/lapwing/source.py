@@ -18,24 +18,25 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from . import exact, sql
-from .answer import Release
-from .bounds import Bounds, clipped, find_bounds, plan_bounds
-from .discover import Discovery, KeyPlan, discover, plan_keys
+from . import exact
 from .engine.connect import connect, is_url
 from .engine.dialect import Dialect
 from .engine.table import Progress, Table
-from .entropy import SYSTEM, Entropy
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError, NoLedger, RequestError, suggestion
 from .exact import Number
-from .ledger import Ledger
-from .mechanism import NINETY_FIVE
-from .place import Place, beside, default, file_name
-from .plan import Plan, bar_confidence
-from .planning import make_plan
-from .query import Query, Statistic
-from .release import make_release
-from .schema import Column, Schema, keys, make_schema, number, plain
+from .ledger.ledger import Ledger
+from .ledger.place import Place, beside, default, file_name
+from .noise.entropy import SYSTEM, Entropy
+from .noise.mechanism import NINETY_FIVE
+from .plan.plan import Plan, bar_confidence
+from .plan.planning import make_plan
+from .question import sql
+from .question.query import Query, Statistic
+from .question.schema import Column, Schema, keys, make_schema, number, plain
+from .release.bounds import Bounds, clipped, find_bounds, plan_bounds
+from .release.discover import Discovery, KeyPlan, discover, plan_keys
+from .release.pipeline import make_release
+from .release.result import Release
 from .sensitivity import Neighbors
 
 _FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",

@@ -14,8 +14,8 @@ from scipy import integrate
 from scipy import stats as scipy_stats
 
 import lapwing as lw
-from lapwing.accuracy import _harmonic, _response_variance, response_margin, response_rms
 from lapwing.exact import NANO, arithmetic, as_decimal
+from lapwing.noise.intervals import _harmonic, _response_variance, response_margin, response_rms
 
 from ..roads import ERROR, ONE, Thresholds
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing import accuracy, noise
 from lapwing.exact import rational
-from lapwing.laplace import _offset
+from lapwing.noise import intervals, sampler
+from lapwing.noise.distributions import _offset
 
 from ..roads import ScriptedEntropy, exp_minus
 
@@ -19,7 +19,7 @@ HOSTILE = decimal.Context(prec=2, rounding=decimal.ROUND_UP, Emin=-3, Emax=3, tr
 
 
 def results() -> list[object]:
-    noise._law.cache_clear()
+    sampler._law.cache_clear()
     _offset.cache_clear()
     law = lw.DiscreteLaplace(10**6)
     wide = lw.DiscreteLaplace(2**100)
@@ -31,11 +31,11 @@ def results() -> list[object]:
         wide.quantile("0.975"),
         lw.size_for("1e-14", "0.1", "randomized_response"),
         lw.epsilon_for("0.01", 1000, "randomized_response"),
-        accuracy.response_rms(F(1, 10), 7),
-        noise._law_of(F(10)),
-        noise._law_of(F(2**40, 3)),
-        [noise._decide_slowly(k * 2**55, noise._law_of(F(k, 7)), ScriptedEntropy()) for k in range(1, 200)],
-        [noise._happens(2**62 - 1, 63, F(k, 100), ScriptedEntropy()) for k in range(60, 80)],
+        intervals.response_rms(F(1, 10), 7),
+        sampler._law_of(F(10)),
+        sampler._law_of(F(2**40, 3)),
+        [sampler._decide_slowly(k * 2**55, sampler._law_of(F(k, 7)), ScriptedEntropy()) for k in range(1, 200)],
+        [sampler._happens(2**62 - 1, 63, F(k, 100), ScriptedEntropy()) for k in range(60, 80)],
         law.std,
     ]
 

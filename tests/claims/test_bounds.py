@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.answer import Release
-from lapwing.bounds import Bounds, borders, edges, ends, plan_bounds, recall_bounds, seen
 from lapwing.engine.connect import connect
-from lapwing.entropy import EntropyForTests
-from lapwing.laplace import DiscreteLaplace
-from lapwing.release import Tally
-from lapwing.schema import make_schema
+from lapwing.noise.distributions import DiscreteLaplace
+from lapwing.noise.entropy import EntropyForTests
+from lapwing.question.schema import make_schema
+from lapwing.release.bounds import Bounds, borders, edges, ends, plan_bounds, recall_bounds, seen
+from lapwing.release.pipeline import Tally
+from lapwing.release.result import Release
 
 from ..tables import NASTY, distance, engine_tally
 

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import lapwing as lw
-from lapwing.checks import bound
-from lapwing.checks.audit import MOST_FALSE_ALARMS
-from lapwing.checks.certify import certified_epsilon, least_share, most_share
-from lapwing.checks.coverage import coverage
-from lapwing.checks.even import Even, even_law
-from lapwing.checks.finding import ALPHA
-from lapwing.checks.room import Room
-from lapwing.checks.sampler import sampler
-from lapwing.checks.timing import timing
+from lapwing.auditing.audit import MOST_FALSE_ALARMS
+from lapwing.auditing.checks import bound
+from lapwing.auditing.checks.coverage import coverage
+from lapwing.auditing.checks.sampler import sampler
+from lapwing.auditing.checks.timing import timing
+from lapwing.auditing.finding import ALPHA
+from lapwing.auditing.room import Room
+from lapwing.auditing.tools.certify import certified_epsilon, least_share, most_share
+from lapwing.auditing.tools.even import Even, even_law
 from lapwing.errors import InvalidParameter
-from lapwing.noise import discrete_laplace
+from lapwing.noise.sampler import discrete_laplace
 
 ALPHAS = [0.5, 0.05, 1e-3, 5e-10, 1e-12]
 SIZES = [1, 2, 7, 100, 4321, 10**5, 10**7, 10**8]

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.discover import KeyTally, plan_keys
 from lapwing.engine.connect import connect
 from lapwing.engine.keys import lower_keys
 from lapwing.engine.table import Table
-from lapwing.entropy import EntropyForTests
-from lapwing.ledger import Ledger
-from lapwing.schema import make_schema
+from lapwing.ledger.ledger import Ledger
+from lapwing.noise.entropy import EntropyForTests
+from lapwing.question.schema import make_schema
+from lapwing.release.discover import KeyTally, plan_keys
 
 from ..roads import ERROR, ONE, Thresholds
 from ..tables import DAYS, FORMS, KEYS, PERSONS, engine_tally, make, plan_of
@@ -559,8 +559,8 @@ def test_K3_a_number_declared_as_text_is_one_text_whatever_the_others_are(extra)
 
 def test_T24_what_fails_while_noise_is_added_says_nothing_about_the_data(tmp_path, monkeypatch):
     """NumPy tells the shape of an array that does not fit into memory."""
-    from lapwing import discover as module
-    from lapwing import selection
+    from lapwing.measure import selection
+    from lapwing.release import discover as module
 
     def fails(*_, **__):
         raise MemoryError("an array with shape (123456,)")

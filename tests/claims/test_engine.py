@@ -13,9 +13,9 @@ from lapwing import errors
 from lapwing.engine import duckdb as engine
 from lapwing.engine.connect import connect
 from lapwing.engine.lowering import lower
-from lapwing.measure import Measurement
-from lapwing.schema import make_schema
-from lapwing.sql import make_query
+from lapwing.measure.measurement import Measurement
+from lapwing.question.schema import make_schema
+from lapwing.question.sql import make_query
 
 from ..tables import FORMS, TYPES, arrow, distance, engine_tally, make, plan_of, python_tally
 from .test_measure import QUERIES, ROW, schema_of

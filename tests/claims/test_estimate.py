@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing.accuracy import ratio_interval, sum_margin, tail_quantile
-from lapwing.estimate import estimates
-from lapwing.measure import Sums
-from lapwing.schema import make_schema
+from lapwing.measure.measurement import Sums
+from lapwing.noise.intervals import ratio_interval, sum_margin, tail_quantile
+from lapwing.question.schema import make_schema
+from lapwing.release.estimate import estimates
 
 from .. import statistics as stats
 from ..tables import plan_of

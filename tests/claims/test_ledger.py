@@ -25,13 +25,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing import errors, store
-from lapwing.ledger import Ledger
+from lapwing import errors
+from lapwing.ledger import store
+from lapwing.ledger.ledger import Ledger
 
 RACER = """
 import json, sys
 from lapwing import errors
-from lapwing.ledger import Ledger
+from lapwing.ledger.ledger import Ledger
 ledger, name, granted = Ledger.open(sys.argv[1]), sys.argv[2], 0
 for i in range(100):
     try:
@@ -44,7 +45,7 @@ print(granted)
 
 SAME = """
 import json, sys
-from lapwing.ledger import Ledger
+from lapwing.ledger.ledger import Ledger
 ledger = Ledger.open(sys.argv[1], epsilon=1)
 entry = ledger.charge("how many?", "0.1")
 print(json.dumps(ledger.record(entry, {"from": sys.argv[2]})))
@@ -299,7 +300,7 @@ def test_L3_a_killed_process_leaves_all_that_was_granted_in_the_one_file(tmp_pat
 
 MAKER = """
 import sys
-from lapwing.ledger import Ledger
+from lapwing.ledger.ledger import Ledger
 ledger = Ledger.open(sys.argv[1], epsilon=1)
 print(ledger.charge(sys.argv[2], "0.1").number)
 """
@@ -408,7 +409,7 @@ def test_L4_a_rule_that_swallows_what_is_written_is_found(postgres):
 
 
 def test_L4_a_forged_refund_does_not_add_up(tmp_path):
-    from lapwing.chain import question_key
+    from lapwing.ledger.chain import question_key
 
     ledger = Ledger.open(tmp_path / "a.ledger", epsilon=1)
     ledger.charge("a", "0.5")
@@ -554,7 +555,7 @@ def test_L4_a_roll_back_is_found_by_a_head_kept_elsewhere(tmp_path):
 
 def test_L4_a_chain_hashed_anew_still_has_to_add_up(kept, tmp_path):
     """Someone lowers what an entry cost and recomputes all hashes: the sums do not follow, unless redone as well."""
-    from lapwing.chain import digest
+    from lapwing.ledger.chain import digest
 
     copy = tmp_path / "a.ledger"
     shutil.copy(kept, copy)

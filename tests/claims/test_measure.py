@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.measure import Measurement, Sums, is_whole, measurements
-from lapwing.planning import make_plan
-from lapwing.schema import Grid, make_schema, number
-from lapwing.sql import make_query, parse
+from lapwing.measure.measurement import Measurement, Sums, is_whole, measurements
+from lapwing.plan.planning import make_plan
+from lapwing.question.schema import Grid, make_schema, number
+from lapwing.question.sql import make_query, parse
 
 from ..tables import CODES, DAYS, KEYS, NASTY, PERSONS, distance, engine_tally, make, plan_of, python_tally
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing import mechanism as module
-from lapwing.entropy import EntropyForTests
-from lapwing.noise import BLOCK, discrete_laplace
+from lapwing.noise import mechanism as module
+from lapwing.noise.entropy import EntropyForTests
+from lapwing.noise.sampler import BLOCK, discrete_laplace
 
 from .. import statistics as stats
 from ..roads import ONE, exp_minus

@@ -17,7 +17,7 @@ import lapwing as lw
 from lapwing import errors
 from lapwing.engine.connect import connect
 from lapwing.engine.names import folded, places
-from lapwing.schema import make_schema
+from lapwing.question.schema import make_schema
 
 from ..tables import engine_tally, plan_of
 

@@ -22,13 +22,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import lapwing as lw
-from lapwing.discover import plan_keys
 from lapwing.engine import duckdb as engine
 from lapwing.engine import frames, reading
 from lapwing.engine.connect import connect
 from lapwing.engine.table import Problem
 from lapwing.errors import InvalidSource
-from lapwing.schema import KINDS, make_schema
+from lapwing.question.schema import KINDS, make_schema
+from lapwing.release.discover import plan_keys
 
 from ..tables import distance, engine_tally, plan_of
 

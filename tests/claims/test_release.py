@@ -18,10 +18,10 @@ import pytest
 import lapwing as lw
 from lapwing import errors
 from lapwing.engine.table import Counted, Table
-from lapwing.entropy import EntropyForTests
-from lapwing.ledger import Ledger
-from lapwing.release import Tally, question, recall
-from lapwing.sourcefile import describe
+from lapwing.ledger.ledger import Ledger
+from lapwing.noise.entropy import EntropyForTests
+from lapwing.release.pipeline import Tally, question, recall
+from lapwing.source_file import describe
 
 from .. import statistics as stats
 from ..tables import plan_of
@@ -524,9 +524,9 @@ def test_an_end_from_outside_ends_the_query_and_removes_what_was_spilled(tmp_pat
 import os, signal, sys, tempfile, threading
 import duckdb
 import lapwing as lw
-from lapwing import cli
+from lapwing.cli import main as cli
 from lapwing.engine import duckdb as engine
-from lapwing.schema import make_schema
+from lapwing.question.schema import make_schema
 tempfile.tempdir = sys.argv[1]
 cli._prepare()
 table = engine.DuckDBTable(duckdb.connect().sql("SELECT 1 AS x"), "t")

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing import selection
-from lapwing.entropy import SYSTEM
-from lapwing.estimate import estimates
-from lapwing.measure import Spread
-from lapwing.schema import make_schema
-from lapwing.selection import Aim, _between, _Rows, _spread
+from lapwing.measure import selection
+from lapwing.measure.measurement import Spread
+from lapwing.measure.selection import Aim, _between, _Rows, _spread
+from lapwing.noise.entropy import SYSTEM
+from lapwing.question.schema import make_schema
+from lapwing.release.estimate import estimates
 
 from .. import statistics as stats
 from ..tables import plan_of

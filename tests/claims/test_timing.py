@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.checks.timing import centred_ranks, compared, size_limit, sizes, timed, zero_limit
+from lapwing.auditing.checks.timing import centred_ranks, compared, size_limit, sizes, timed, zero_limit
 
 LAW = lw.DiscreteLaplace(2)
 REACH = 3

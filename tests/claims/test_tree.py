@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing.estimate import estimates
-from lapwing.schema import make_schema
-from lapwing.tree import MOST, Tree, _Sum, make_tree, margins, share_interval
+from lapwing.measure.tree import MOST, Tree, _Sum, make_tree, margins, share_interval
+from lapwing.question.schema import make_schema
+from lapwing.release.estimate import estimates
 
 from .. import statistics as stats
 from ..roads import ONE, Thresholds

@@ -3,13 +3,13 @@
 import pytest
 
 import lapwing as lw
-from lapwing import query
-from lapwing.checks.engines import engines
-from lapwing.checks.neighbors import Question, placed
-from lapwing.checks.replay import replay
-from lapwing.checks.room import Room
-from lapwing.checks.sensitivities import _alone, _compared, _keys_of_one, _rules
+from lapwing.auditing.checks.replay import replay
+from lapwing.auditing.checks.sensitivities import _alone, _compared, _keys_of_one, _rules
+from lapwing.auditing.room import Room
+from lapwing.auditing.tools.engines import engines
+from lapwing.auditing.tools.neighbors import Question, placed
 from lapwing.errors import InvalidParameter
+from lapwing.question import query
 
 QUESTIONS = [
     Question((query.count(), query.mean("x"), query.sum("z")), ("key",), "z < 5"),
@@ -34,7 +34,7 @@ def test_one_person_moves_answers_as_far_as_declared(room):
 
 
 def test_nothing_but_the_numbers_differs_between_neighbors(room, monkeypatch):
-    monkeypatch.setattr("lapwing.checks.replay._ASKED", QUESTIONS[:1])
+    monkeypatch.setattr("lapwing.auditing.checks.replay._ASKED", QUESTIONS[:1])
     found = list(replay(room))
     assert len(found) == 3
     assert [each for each in found if not each.passed] == []

@@ -16,13 +16,14 @@ import pytest
 from click.testing import CliRunner
 
 import lapwing as lw
-from lapwing import cli, errors
-from lapwing.discover import plan_keys
+from lapwing import errors
+from lapwing.cli import main as cli
 from lapwing.engine import postgres as engine
 from lapwing.engine.connect import connect
 from lapwing.engine.table import quiet
-from lapwing.schema import KINDS, make_schema
-from lapwing.sourcefile import describe
+from lapwing.question.schema import KINDS, make_schema
+from lapwing.release.discover import plan_keys
+from lapwing.source_file import describe
 
 from ..claims.test_release import CANARY, everything_about
 from ..tables import plan_of

@@ -7,10 +7,10 @@ from datetime import date
 import pytest
 
 import lapwing as lw
-from lapwing.discover import plan_keys
 from lapwing.engine.connect import connect
-from lapwing.measure import Spread
-from lapwing.schema import make_schema
+from lapwing.measure.measurement import Spread
+from lapwing.question.schema import make_schema
+from lapwing.release.discover import plan_keys
 
 from ..claims.test_measure import QUERIES
 from ..tables import engine_tally, index, make, plan_of, python_tally

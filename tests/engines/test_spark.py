@@ -18,10 +18,10 @@ import pytest
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.discover import plan_keys
 from lapwing.engine import spark as engine
 from lapwing.engine.connect import connect
-from lapwing.schema import make_schema
+from lapwing.question.schema import make_schema
+from lapwing.release.discover import plan_keys
 
 from ..claims.test_release import CANARY, everything_about
 from ..tables import engine_tally, make, plan_of, python_tally

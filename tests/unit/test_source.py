@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import lapwing as lw
-from lapwing import errors, sourcefile
+from lapwing import errors, source_file
 from lapwing.engine.connect import public, title
-from lapwing.schema import MAX_CELLS, Grid
-from lapwing.sourcefile import describe
+from lapwing.question.schema import MAX_CELLS, Grid
+from lapwing.source_file import describe
 
 TOML = """
 name = "visits"
@@ -381,8 +381,8 @@ def test_init_never_tells_what_a_cell_holds(tmp_path):
     ],
 )  # fmt: skip
 def test_init_knows_the_types_of_all_engines(kind, told):
-    assert f"# {told}" in sourcefile._column("c", kind, ["text", "number"])
-    assert "cannot be read" in sourcefile._column("c", kind, [])
+    assert f"# {told}" in source_file._column("c", kind, ["text", "number"])
+    assert "cannot be read" in source_file._column("c", kind, [])
 
 
 def test_a_source_is_named_by_its_table():

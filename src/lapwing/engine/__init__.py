@@ -1,1 +1,1 @@
-"""Engines hold the rows.  They get SQL (``lowering``) and give back integers, which only ``release`` sees."""
+"""The engines: a question → SQL → exact integers, on DuckDB, PostgreSQL and Spark."""

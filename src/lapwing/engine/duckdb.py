@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidParameter, InvalidSource
-from ..query import literal, quoted
-from ..schema import Column, Key, Kind, Schema, written
+from ..question.query import literal, quoted
+from ..question.schema import Column, Key, Kind, Schema, written
 from . import frames, reading, records
 from .dialect import DUCKDB
 from .lowering import cell_name

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import numpy as np
 
-from ..schema import Kind
+from ..question.schema import Kind
 from .reading import EXACT, MARK
 from .table import Problem
 

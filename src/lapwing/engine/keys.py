@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..query import Condition
-from ..schema import Kind, Schema
+from ..question.query import Condition
+from ..question.schema import Kind, Schema
 from .dialect import DUCKDB, POSTGRES, SPARK, Dialect
 from .lowering import kept
 

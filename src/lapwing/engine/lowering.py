@@ -27,9 +27,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..measure import Measurement, target_of
-from ..query import All, Compare, Condition, Missing, Not, OneOf, Query, Some
-from ..schema import Schema
+from ..measure.measurement import Measurement, target_of
+from ..question.query import All, Compare, Condition, Missing, Not, OneOf, Query, Some
+from ..question.schema import Schema
 from .dialect import DUCKDB, Dialect
 
 _FEW_BINS = 16

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from numpy.typing import NDArray
 
 from ..errors import InvalidParameter
-from ..schema import Column, Key, Kind, Schema, written
+from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
 from .lowering import cell_name
 from .reading import EXACT, MARK

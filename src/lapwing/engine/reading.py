@@ -30,7 +30,7 @@ import re
 from collections.abc import Mapping
 from typing import get_args
 
-from ..schema import Kind
+from ..question.schema import Kind
 
 EXACT = 2**53
 """Whole numbers below it are the same in every type of number."""

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..query import literal
+from ..question.query import literal
 from .table import Problem
 
 _LONGEST = 2_000_000

@@ -26,9 +26,9 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cells import column
 from ..errors import InvalidParameter, InvalidSource, Shown
-from ..schema import Column, Key, Kind, Schema, written
+from ..measure.cells import column
+from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import SPARK
 from .lowering import cell_name
 from .reading import EXACT, MARK

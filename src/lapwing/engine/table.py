@@ -19,10 +19,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cells import column
 from ..errors import EngineError, InvalidSource
-from ..measure import Spread
-from ..schema import Key, Kind, Schema
+from ..measure.cells import column
+from ..measure.measurement import Spread
+from ..question.schema import Key, Kind, Schema
 from .dialect import Dialect
 from .keys import LoweredKeys
 from .lowering import Lowered

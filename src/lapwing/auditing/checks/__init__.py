@@ -1,0 +1,1 @@
+"""The checks of the audit, each of which looks from outside."""

@@ -1,0 +1,353 @@
+"""What single people have is seen nowhere (T24): a table holds canaries, and what Lapwing says is searched for them.
+
+The canaries are a number far beyond its bounds, and texts and a date that are no public keys: as values, keys, people
+and in conditions.  Searched are answers, plans, errors and what they are chained to, logs, warnings, what is printed by
+Python and by the command line, and every file that is left.  A control looks for a canary that is public, and finds it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import math
+import struct
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...errors import LapwingError
+from ...noise.entropy import EntropyForTests, Stream
+from ...question import query
+from ...question.schema import keys, number
+from ...source import Source
+from ..finding import Finding
+from ..room import Room, Table
+from ..tools import others
+from ..tools.listening import DAY, NOTE, NUMBER, ODD, PERSON, WORD, Heard, listening, sightings
+
+MOST = 1e-12
+"""The δ with which a key of one person may be found by the command line, whose noise is not frozen."""
+
+
+def canary(room: Room) -> Iterator[Finding]:
+    """Look for canaries in all that is said of a table that holds them."""
+    yield _control(_inner(room, "control"))
+    private, tables = _inner(room, "private"), _tables(_inner(room, "tables"))
+    yield _answers(private, tables)
+    yield _refusals(private, tables)
+    yield _failures(private, tables)
+    yield _tallies(private, tables)
+    yield _commands(private, tables)
+    yield _files(private)
+    yield _clamped(_inner(room, "clamped"))
+
+
+# --- the tables ---
+
+_TYPES = {"person": "VARCHAR", "x": "DOUBLE", "y": "BIGINT", "key": "VARCHAR", "day": "DATE", "note": "VARCHAR"}
+_COLUMNS: dict[str, Any] = {
+    "person": "text", "x": number(0, 1), "y": number(0, 10**9, integer=True), "key": keys(["a", "b"]), "day": "date",
+}  # fmt: skip
+_SOURCE = """
+name = "t"
+table = {table}
+person = "person"
+rows_per_person = 2
+epsilon = 1000
+delta = 0.001
+ledger = "command.ledger"
+[columns]
+person = {{type = "text"}}
+x = {{low = 0, high = 1}}
+key = {{keys = ["a", "b"]}}
+day = {{type = "date"}}
+"""
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The same people in four forms of a table, in a room for nothing but tables."""
+
+    room: Room
+    forms: dict[str, Any]
+    parquet: Path
+    csv: Path
+
+    def source(self, room: Room, form: str, **more: Any) -> Source:
+        described = {"columns": _COLUMNS, "person": "person", "rows_per_person": 2, "delta": "0.001", **more}
+        return room.source(self.forms[form], **described)
+
+
+def _tables(room: Room) -> _Tables:
+    table: Table = {
+        "person": [f"p{i}" for i in range(60)] + [PERSON] * 3,
+        "x": [0.5] * 60 + [NUMBER, -NUMBER, NUMBER],
+        "y": [10**9] * 8 + [int(NUMBER) % 10**9] + [0] * 54,  # whose sum is the canary
+        "key": ["a", "b"] * 30 + [WORD] * 3,
+        "day": ["2024-01-02"] * 60 + [str(DAY)] * 3,
+        "note": [NOTE] * 63,
+    }
+    parquet = room.parquet(table, _TYPES)
+    texts = room.parquet({**table, "x": ["0.5"] * 60 + [ODD] * 3}, {**_TYPES, "x": "VARCHAR"})
+    lines = room.path("csv")
+    with lines.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+        writer.writerows([[PERSON, ODD, ODD, ODD, ODD, NOTE], [PERSON, *[ODD] * 9], [PERSON]])
+    relation = duckdb.connect().sql(f"SELECT * FROM {query.literal(str(parquet))}")
+    forms = {"Parquet": parquet, "CSV": str(lines), "relation": relation, "text for numbers": texts}
+    return _Tables(room, forms, Path(parquet), lines)
+
+
+def _inner(room: Room, name: str) -> Room:
+    folder = room.folder / name
+    folder.mkdir()
+    return Room(folder, room.deep)
+
+
+# --- what is asked ---
+
+
+def _control(room: Room) -> Finding:
+    """The public canary is found in answers, plan, log, warning, print, chained error, ledger and command line."""
+    table: Table = {"key": [WORD, "a"] * 20}
+    path = room.parquet(table, {"key": "VARCHAR"})
+    columns = {"key": keys([WORD, "a"])}
+    source = room.source(path, columns=columns)
+    with listening(room) as heard:
+        heard.ask("a plan", lambda: source.plan(query.count(), by="key", epsilon=1))
+        heard.ask("a release", lambda: source.release(query.count(), by="key", epsilon=1))
+        heard.ask("an error", lambda: _quote(WORD))
+        logging.getLogger("lapwing.engine").debug("%s", WORD)
+        warnings.warn(WORD, stacklevel=1)
+        print(WORD)  # noqa: T201
+    toml = room.folder / "t.toml"
+    toml.write_text(
+        f'table = {json.dumps(str(path))}\nepsilon = 1\n[columns.key]\nkeys = ["{WORD}", "a"]\n', encoding="utf-8"
+    )
+    _, printed = others.commands(
+        [["release", str(toml), "SELECT key, COUNT(*) FROM t GROUP BY key", "--epsilon", "1"]], room.folder
+    )
+    heard.add("the command line", printed)
+    heard.add("the ledger", *(file.read_bytes() for file in room.folder.glob("*.ledger")))
+    spelled: tuple[str | bytes, ...] = (
+        f"{NUMBER!r}",
+        f"{NUMBER:,.2f}",
+        f"{NUMBER:g}",
+        f"{NUMBER:e}",
+        f"{DAY!r}",
+        struct.pack("<d", NUMBER),
+    )
+    spelled += (WORD.upper(), WORD.encode("utf-16"), WORD.encode().hex())
+    heard.add("spellings", *spelled)
+    found = {who for who, said in heard.said if sightings(said)}
+    missed = _EARS - found | {str(each) for each in spelled if not sightings(each)}
+    return Finding(
+        "T24: the search finds a canary that is public",
+        not missed,
+        f"Of {len(_EARS)} kinds of texts and {len(spelled)} spellings it missed {len(missed)}, 0 is allowed"
+        f"{': ' + ', '.join(sorted(missed)) if missed else ''}.",
+    )
+
+
+_EARS = {
+    "a plan", "a release", "an error, which failed", "the log lapwing.engine", "warnings", "what was printed",
+    "the command line", "the ledger", "spellings",
+}  # fmt: skip
+
+
+def _quote(word: str) -> None:
+    try:
+        raise ValueError(word)
+    except ValueError:
+        raise LapwingError from None
+
+
+def _answers(room: Room, tables: _Tables) -> Finding:
+    with listening(room) as heard:
+        for form in tables.forms:
+            source = tables.source(room, form)
+            asked = _questions(source)
+            for who in asked if room.deep or form == "Parquet" else ("a release", "a condition", "keys"):
+                heard.ask(f"{who} of {form}", asked[who])
+            heard.add(form, repr(source), str(source), repr(source.schema), repr(source.ledger))
+    told = f"; {heard.errors} questions failed, 0 may"
+    return heard.finding("T24: answers, plans, logs and warnings tell of no single person", heard.errors == 0, told)
+
+
+def _questions(source: Source) -> dict[str, Callable[[], Any]]:
+    """Return what is asked; noise is frozen, so that no key of one person is found by chance."""
+    noise: dict[str, Any] = {"entropy": EntropyForTests(20)}
+    means, ends = (query.count(), query.sum("x"), query.mean("x")), (query.min("x"), query.median("x"), query.max("x"))
+    rare: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+    return {
+        "a plan": lambda: source.plan(*means, by="key", epsilon=1),
+        "a release": lambda: source.release(*means, by="key", epsilon=1, **noise),
+        "a release at ε = 200": lambda: source.release(*means, by="key", epsilon=200, **noise),
+        "the ends at ε = 200": lambda: source.release(*ends, epsilon=200, **noise),
+        "a SELECT": lambda: source.sql("SELECT AVG(x) FROM t WHERE key <> 'a' OR x > 1", epsilon=1, **noise),
+        "a condition": lambda: source.release(query.count(), where="day >= '2020-01-01'", epsilon=1, **noise),
+        "a plan of keys": lambda: source.plan_keys("key", **rare),
+        "keys": lambda: source.discover("key", **rare, **noise),
+        "days": lambda: source.discover("day", **rare, **noise),
+        "people": lambda: source.discover("person", **rare, **noise),
+        "bounds": lambda: source.bounds("x", epsilon=1, **noise),
+    }
+
+
+def _refusals(room: Room, tables: _Tables) -> Finding:
+    with listening(room) as heard:
+        for form in tables.forms:
+            source = tables.source(room, form, epsilon=1)
+            asked: dict[str, Callable[[Source], Any]] = {
+                "an unknown column": lambda t: t.release(query.sum("note"), epsilon=1),
+                "an unknown key column": lambda t: t.release(query.count(), by="note", epsilon=1),
+                "an unsupported SELECT": lambda t: t.sql("SELECT person, x FROM t", epsilon=1),
+                "a mean of texts": lambda t: t.release(query.mean("key"), epsilon=1),
+                "too much ε": lambda t: t.release(query.mean("x"), epsilon=2),
+                "too much δ": lambda t: t.discover("key", epsilon=1, delta="0.01"),
+                "a bad ε": lambda t: t.release(query.mean("x"), epsilon="abc"),
+                "bounds of texts": lambda t: t.bounds("key", epsilon=1),
+            }
+            for who, call in asked.items():
+                heard.ask(f"{who} of {form}", partial(call, source))
+    due = len(asked) * len(tables.forms)
+    told = f"; {heard.errors} of {due} questions were refused"
+    return heard.finding("T24: a refusal tells of no single person", heard.errors == due, told)
+
+
+def _failures(room: Room, tables: _Tables) -> Finding:
+    """Engines that fail in the middle, and say why with the cell in their words."""
+    raw, lines = tables.parquet.read_bytes(), tables.csv.read_text(encoding="utf-8").splitlines()
+    end = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    broken: dict[str, Any] = {
+        "a file cut short": _written(tables.room, "parquet", raw[: len(raw) // 2]),
+        "a file with zeros for rows": _written(tables.room, "parquet", raw[:4] + bytes(end - 4) + raw[end:]),
+        "a file that is no Parquet": _written(tables.room, "parquet", f"PAR1{WORD}PAR1".encode() * 50),
+        "a CSV without names": _written(tables.room, "csv", "\n".join(lines[-5:]).encode()),
+        "a CSV with a number for a name": _written(tables.room, "csv", f"{NUMBER},{WORD}\n".encode()),
+        "a CSV with a quote that nobody closes": _written(
+            tables.room, "csv", "\n".join([*lines, f'q,0.5,0,"{WORD},2024-01-02,{NOTE}']).encode()
+        ),
+        "a compressed CSV that is none": _written(tables.room, "csv.gz", "\n".join(lines).encode()),
+    }
+    failing = {
+        "a text that is no number": "CAST(note AS INTEGER)",
+        "a number that is too large": "CAST(CAST(x AS VARCHAR) AS TINYINT)",
+        "an error of its own": "CASE WHEN x > 1 THEN error(key) ELSE 1 END",
+    }
+    with listening(room) as heard, duckdb.connect() as connection:
+        for who, cell in failing.items():
+            broken[who] = connection.sql(f"SELECT * REPLACE ({cell} AS x) FROM {query.literal(str(tables.parquet))}")
+        for who, table in broken.items():
+            source = replace(tables, forms={who: table}).source(room, who)
+            heard.ask(who, lambda: source.release(query.mean("x"), by="key", epsilon=1))  # noqa: B023
+            heard.ask(f"keys of {who}", lambda: source.discover("x", epsilon=1, delta="1e-6"))  # noqa: B023
+    due = 2 * len(broken)
+    told = f"; {heard.errors} of {due} questions failed, as they had to"
+    return heard.finding("T24: a failure of the engine tells of no single person", heard.errors == due, told)
+
+
+def _written(room: Room, ending: str, raw: bytes) -> str:
+    path = room.path(ending)
+    path.write_bytes(raw)
+    return str(path)
+
+
+class _Silence:
+    """Entropy that fails: the exact integers are counted, and then there is no noise."""
+
+    private = False
+
+    def bits(self, count: int) -> int:
+        raise OSError
+
+    def stream(self) -> Stream:
+        raise OSError
+
+
+def _tallies(room: Room, tables: _Tables) -> Finding:
+    """A failure between counting and noise leaves the exact integers in frames, where they must hide themselves."""
+    asked: dict[str, Callable[[Source], Any]] = {
+        "a sum": lambda t: t.release(query.sum("y"), epsilon=1, entropy=_Silence()),
+        "a median": lambda t: t.release(query.median("y"), epsilon=1, entropy=_Silence()),
+        "keys": lambda t: t.discover("key", epsilon=1, delta="1e-6", entropy=_Silence()),
+    }
+    source = tables.source(room, "Parquet", person=None, rows_per_person=None)  # people would have weights
+    with listening(room) as heard:
+        for who, call in asked.items():
+            heard.ask(who, partial(call, source))
+    told = f"; {heard.errors} of {len(asked)} questions failed, as they had to"
+    return heard.finding("T24: exact numbers hide themselves in errors", heard.errors == len(asked), told)
+
+
+_SELECT = "SELECT key, COUNT(*), AVG(x) FROM t WHERE day >= '2020-01-01' GROUP BY key"
+
+
+def _commands(room: Room, tables: _Tables) -> Finding:
+    broken = Path(_written(tables.room, "parquet", tables.parquet.read_bytes()[:-9]))
+    for name, table in (("t", tables.csv), ("broken", broken)):
+        (room.folder / f"{name}.toml").write_text(_SOURCE.format(table=json.dumps(str(table))), encoding="utf-8")
+    asked = [_SELECT, "--epsilon", "1"]
+    rare = ["--epsilon", "1", "--delta", str(MOST)]
+    lines = {
+        ("release", "t.toml", *asked): 0,
+        ("release", "t.toml", *asked, "--format", "json"): 0,
+        ("release", "t.toml", *asked, "--output", "out.html"): 0,
+        ("release", "t.toml", "SELECT SUM(x) FROM t", "--epsilon", "200"): 0,
+        ("plan", "t.toml", *asked, "--format", "json"): 0,
+        ("explain", "t.toml", "2"): 0,
+        ("discover", "t.toml", "key", *rare, "--format", "json"): 0,
+        ("ledger", "t.toml"): 0,
+        ("ledger", "command.ledger", "show", "--format", "json"): 0,
+        ("init", str(tables.csv), "--output", "made.toml"): 0,
+        ("release", "t.toml", "SELECT note FROM t", "--epsilon", "1"): 2,
+        ("release", "broken.toml", "SELECT SUM(x) FROM t", "--epsilon", "3", "--format", "json"): 1,
+        ("init", str(broken), "--output", "made.toml", "--force"): 1,
+    }
+    statuses, printed = others.commands(list(lines), room.folder)
+    heard = Heard()
+    heard.add("what the commands printed", printed)
+    right = sum(status == due for status, due in zip(statuses, lines.values(), strict=True))
+    told = f"; {right} of {len(lines)} commands ended as they had to"
+    return heard.finding("T24: the command line tells of no single person", right == len(lines), told, MOST)
+
+
+def _files(room: Room) -> Finding:
+    """All that is left, ledgers and temporary files too."""
+    heard = Heard()
+    for file in sorted(room.folder.rglob("*")):
+        heard.add(file.name, str(file.relative_to(room.folder)), file.read_bytes() if file.is_file() else b"")
+    kinds = {Path(name).suffix for name, _ in heard.said}
+    told = f"; {len(heard.said) // 2} files, of the kinds {', '.join(sorted(kinds))}"
+    as_due = kinds == {".ledger", ".html", ".toml"}
+    return heard.finding("T24: the ledger, and all other files that are left, tell of no single person", as_due, told)
+
+
+def _clamped(room: Room) -> Finding:
+    """One value of 10^12, and one of -2·10^12, in a column from 0 to 1: at ε = 1000 they count as 1 and 0 (T14)."""
+    rows = [0.5] * 100 + [1e12, -2e12]
+    path = room.parquet({"x": rows}, {"x": "DOUBLE"})
+    lines = _written(room, "csv", "\n".join(["x", *map(str, rows)]).encode())
+    asked = {query.sum("x"): 51, query.mean("x"): 0.5, query.max("x"): 0.5}
+    worst = 0.0
+    with duckdb.connect() as connection:
+        for table in (path, lines, connection.sql(f"SELECT * FROM {query.literal(str(path))}")):
+            source = room.source(table, columns={"x": number(0, 1)})
+            (row,) = source.release(*asked, epsilon=1000, entropy=EntropyForTests(14)).rows
+            for answer, due in zip(row.values(), asked.values(), strict=True):
+                off = abs(answer["value"] - due)
+                worst = math.inf if math.isnan(off) else max(worst, off)
+    return Finding(
+        "T14: values beyond the bounds count as the bounds",
+        worst <= 0.5,  # the largest may be any value from 0.5 on: one row more or less above it is what ε hides
+        f"With values of 10^12 in a column from 0 to 1, answers at ε = 1000 are off by {worst:g} at most, 0.5 is "
+        "allowed.",
+    )

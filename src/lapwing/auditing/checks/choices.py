@@ -1,0 +1,161 @@
+"""What quantiles cost: every choice and every count of a selection is noted, on a table and on its neighbors.
+
+The choices are made by a script in place of chance, the same for both tables.  Permute-and-flip with coins e^(-u·d)
+costs at most u times the width of the interval in which the distances d of all candidates change (claim Q1), counts
+cost their L1 distance over the scale of their noise, and the sum of all of these must not exceed ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import exact
+from ...measure import selection
+from ...measure.measurement import Spread
+from ...measure.selection import Selection
+from ...noise.entropy import SYSTEM
+from ...noise.sampler import race
+from ...question import query
+from ...question.schema import keys, number
+from ..finding import Finding
+from ..room import Room
+from ..tools.even import Given
+
+_VALUES, _GROUPS, _TRIES = 5, 2, 12
+
+_NEAR = 1e-9
+"""Far above the rounding of float64 where the words of a race are compared."""
+
+_LEVELS = (("0.5",), ("0.1",), ("0.25", "0.75"), ("0", "0.5", "1"), ("0", "1"), ("0.2", "0.5", "0.9", "1"))
+
+Weights = NDArray[np.int64]
+"""The weight of the rows by group and value."""
+
+
+@dataclass
+class _Script:
+    """Takes the place of chance: notes what is asked, and chooses by a seed, or what another script chose."""
+
+    random: Random
+    chosen: Iterator[int] | None = None
+    places: list[int] = field(default_factory=list)
+    races: list[tuple[NDArray[Any], Fraction]] = field(default_factory=list)
+    scales: list[Fraction] = field(default_factory=list)
+
+    def race(self, exponents: Any, unit: Fraction, sizes: NDArray[np.int64], *, entropy: Any) -> tuple[int, int]:
+        """Note the distance of every candidate, and return one of them: any, or one of the nearest."""
+        distances = np.repeat(np.asarray(exponents), sizes)
+        self.races.append((distances, Fraction(unit)))
+        if self.chosen is not None:
+            place = next(self.chosen)
+        elif self.random.random() < 0.3:
+            place = self.random.randrange(len(distances))
+        else:
+            place = int(self.random.choice(np.flatnonzero(distances == distances.min())))
+        self.places.append(place)
+        ends = np.cumsum(sizes)
+        run = int(np.searchsorted(ends, place, "right"))
+        return run, place - int(ends[run] - sizes[run])
+
+    def draws(self, scale: Fraction, size: int, *_: Any) -> NDArray[np.int64]:
+        """Note the scale; there is no noise."""
+        self.scales += [Fraction(scale)] * size
+        return np.zeros(size, np.int64)
+
+
+@contextmanager
+def _scripted(script: _Script) -> Iterator[None]:
+    own = vars(selection)
+    before = {name: own[name] for name in ("race", "draws")}
+    own.update(race=script.race, draws=script.draws)
+    try:
+        yield
+    finally:
+        own.update(before)
+
+
+def races() -> Iterator[Finding]:
+    """Of two runs, the second wins up to the border of its words that the law has, found by bisection; exact.
+
+    With U and V uniform, -ln U of one candidate is the lower where V < 1 - (1 - U·e^(-γ))^m for a run of m candidates.
+    """
+    for unit, far in ((Fraction(1), 1), (Fraction(1, 3), 5), (Fraction(2, 10**6), 10**6)):
+        worst = 0.0
+        for many in (1, 2, 1000):
+            sizes = np.array([1, many])
+            for first in (2**58 + 1, 2**62 + 12345):
+                low, high = 0, 2**63 - 1  # the second wins at low, and not at high
+                while high - low > 1:
+                    middle = (low + high) // 2
+                    given = Given(np.array([first, middle]))
+                    won, _ = race(np.array([0, far]), unit, sizes, entropy=given)
+                    low, high = (middle, high) if won else (low, middle)
+                due = -math.expm1(many * math.log1p(-first / 2**63 * math.exp(-far * unit)))
+                worst = max(worst, abs(low / 2**63 / due - 1))
+        told = f"borders are off by {worst:.1e} of themselves at most, {_NEAR:.0e} is allowed"
+        yield Finding(f"the law of a choice, at a distance of {float(far * unit):.4g}", worst <= _NEAR, told)
+
+
+def choices(room: Room) -> Iterator[Finding]:
+    """Yield the largest cost found, for quantiles of several levels, with bars and without."""
+    yield from races()
+    columns = {"x": number(0, _VALUES - 1, integer=True), "g": keys(range(_GROUPS))}
+    for people, neighbors in ((False, "add_remove"), (False, "change_one"), (True, "add_remove"), (True, "change_one")):
+        person: dict[str, Any] = {"person": "p", "rows_per_person": 2} if people else {}
+        source = room.source("none.parquet", columns=columns, neighbors=neighbors, **person)
+        for levels in _LEVELS:
+            asked, costs = query.quantile("x", list(levels)), []
+            for by, intervals in ((("g",), True), ((), True), ((), False)):
+                plan = source.plan(*asked, by=by, epsilon=1, intervals=intervals)
+                own, groups = plan.selection(plan.parts[0]), _GROUPS if by else 1
+                costs.append(max(_cost(own, groups, seed) for seed in range(_TRIES)))
+            what = f"the cost of quantiles {', '.join(levels)}, {'people' if people else 'rows'}, {neighbors}"
+            told = f"by groups {float(costs[0]):.4f}, alone {float(costs[1]):.4f}, without bars {float(costs[2]):.4f}"
+            yield Finding(what, max(costs) <= plan.epsilon, f"{told}, each of {exact.text(plan.epsilon)} at most")
+
+
+def _cost(own: Selection, groups: int, seed: int) -> Fraction:
+    """Return what the selection costs for a table and a neighbor, both made up."""
+    random, k, weight = Random(seed), own.schema.rows_per_person, own.schema.weight
+    others = np.zeros((groups, _VALUES), np.int64)
+    for _ in range(random.choice((0, 2, 30, 30))):
+        others[random.randrange(groups), random.randrange(_VALUES)] += weight
+    changed = own.schema.neighbors == "change_one"
+    first = _person(random, k, weight, groups) if changed else np.zeros_like(others)
+    one, other = _Script(random), _Script(random)
+    cells = []
+    for script, rows in ((one, first), (other, _person(random, k, weight, groups))):
+        with _scripted(script):
+            made = own.release(_spread(others + rows), groups, SYSTEM)
+        cells.append(np.array(made[len(made) - len(script.scales) // groups :]).ravel())
+        other.chosen = iter(one.places)
+    cost = Fraction(0)
+    for (distances, unit), (distances_, unit_) in zip(one.races, other.races, strict=True):
+        moved = distances - distances_
+        cost += max(unit, unit_) * int(moved.max() - moved.min())
+    for a, b, scale, scale_ in zip(*cells, one.scales, other.scales, strict=True):
+        cost += abs(int(a) - int(b)) / min(scale, scale_)
+    return cost
+
+
+def _person(random: Random, k: int, weight: int, groups: int) -> Weights:
+    """Return the rows of one person: as many as count, at one value or at several."""
+    found = np.zeros((groups, _VALUES), np.int64)
+    places: Sequence[tuple[int, int]] = [(random.randrange(groups), random.choice((0, 4, 2))) for _ in range(k)]
+    for place in places if random.random() < 0.5 else [places[0]] * k:
+        found[place] += weight
+    return found
+
+
+def _spread(table: Weights) -> Spread:
+    groups, indices = np.nonzero(table)
+    return Spread(groups.astype(np.int64), indices.astype(np.int64), table[groups, indices])

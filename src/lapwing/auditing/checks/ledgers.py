@@ -1,0 +1,544 @@
+"""The budget holds on this machine: claims L1 to L5, and "charge, aggregate, add noise, record, show" of claim R2.
+
+Everything is asked through ``Ledger``, ``Source`` and the command line; what is found is exact: no false alarms.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ...errors import BudgetExceeded, EngineError, LapwingError
+from ...ledger.ledger import Entry, Ledger
+from ...noise.entropy import EntropyForTests
+from ...question import query
+from ...question.schema import keys, number, plain
+from ...source import Source
+from ..finding import Finding
+from ..room import Room, Table
+from ..tools import others
+from .tampering import exchanged, rolled_back, tampered, verifies
+
+TENTH = Fraction(1, 10)
+
+
+def ledgers(room: Room) -> Iterator[Finding]:
+    """Look at the ceiling, at races, crashes, tampering, refusals, and at what is charged when the engine fails."""
+    yield _exact(room)
+    yield _one_budget(room)
+    with others.started(others.racer, 2) as racers:
+        yield _raced(room, racers)
+        yield _asked_at_once(room, racers)
+        yield _made_at_once(room, racers)
+    yield _made_anew(room)
+    yield _half_made(room)
+    yield from _unnamed(room)
+    yield _killed(room)
+    yield tampered(room)
+    yield rolled_back(room)
+    yield exchanged(room)
+    yield _bad_epsilon(room)
+    yield _refused(room)
+    yield _charged_first(room)
+    yield _repeated(room)
+    yield _told_apart(room)
+    yield _capped(room)
+    yield _labelled(room)
+
+
+# --- the ceiling: L1 ---
+
+
+def _exact(room: Room) -> Finding:
+    """Amounts whose floats do not add up: 0.1 + 0.1 + 0.1 is above 0.3, and 999.999999999 + 10^-9 is not 1000."""
+    expected, got = [], []
+    for total, epsilon in (("1", "0.1"), ("0.3", "0.1"), ("0.7", 0.1), ("2.1", "0.7"), ("0.000000003", "0.000000001")):
+        ledger = Ledger.open(room.path("ledger"), total)
+        expected.append(Fraction(total) / Fraction(str(epsilon)))
+        got.append(sum(1 for i in range(12) if _granted(ledger, i, epsilon)))
+    ledger = Ledger.open(room.path("ledger"), 1000, "1e-6")
+    ledger.add_analyst("ana", "0.2")
+    steps: tuple[tuple[str, str, str | None], ...] = (
+        ("0.1", "0", "ana"), ("0.1", "0", "ana"), ("0.000000001", "0", "ana"), ("0.1", "1e-6", None),
+        ("0.1", "1e-18", None), ("999.699999999", "0", None), ("0.000000001", "0", None), ("0.000000001", "0", None),
+    )  # fmt: skip
+    granted = [_granted(ledger, i, *step) for i, step in enumerate(steps)]
+    as_due = granted == [True, True, False, True, False, True, True, False]
+    return Finding(
+        "L1: what is granted adds up to the total exactly",
+        got == expected and as_due and ledger.spent == 1000 and ledger.remaining == 0,
+        f"{_list(got)} charges were granted, {_list(expected)} fit; of analysts' caps, δ and 10^-9 of ε, "
+        f"{sum(granted)} of 8 were granted, 5 fit.",
+    )
+
+
+def _one_budget(room: Room) -> Finding:
+    """A second object, a link, another process, a new name and a copy see what was spent; a lost file is no new one."""
+    path = room.path("ledger")
+    first, second = Ledger.open(path, 1), Ledger.open(path, "1.0")
+    spent = [(first.spent, second.remaining)]
+    for i, ledger in enumerate((first, second, first)):
+        ledger.charge(i, "0.2")
+        spent.append((first.spent, second.remaining))
+    link, copy, moved = (room.path("ledger") for _ in range(3))
+    link.symlink_to(path)
+    shutil.copy(path, copy)
+    command = [sys.executable, "-P", "-m", "lapwing", "ledger", str(link), "show", "--format", "json"]
+    told = subprocess.run(command, env=others.environment(), capture_output=True, check=True, text=True).stdout
+    seen = [Fraction(json.loads(told)["epsilon"]["spent"]), Ledger.open(copy, 1).spent, Ledger.open(link).spent]
+    path.rename(moved)
+    seen.append(Ledger.open(moved, 1).spent)
+    refusals = [
+        _refusal(lambda: first.charge("gone", TENTH)),
+        _refusal(lambda: Ledger.open(moved, 2)),
+        _refusal(lambda: Ledger.open(moved).charge("too much", "0.4") and Ledger.open(copy).charge("x", "0.41")),
+    ]
+    expected = [(i * 2 * TENTH, 1 - i * 2 * TENTH) for i in range(4)]
+    return Finding(
+        "L1: a second object, process, name or copy does not reset the budget",
+        spent == expected and seen == [Fraction(3, 5)] * 4 and None not in refusals and not path.exists(),
+        f"Two objects saw {_list(f'{float(a)} spent and {float(b)} left' for a, b in spent)} of 1; elsewhere "
+        f"{_list(map(float, seen))} was seen as spent, 0.6 was; "
+        f"{sum(each is not None for each in refusals)} of 3 ways to more were refused.",
+    )
+
+
+def _made_anew(room: Room) -> Finding:
+    """A spent ledger cut to nothing, and whatever else is there, is no place for a new one, and stays as it is."""
+    spent, text, database, folder = (room.path("ledger") for _ in range(4))
+    Ledger.open(spent, 1).charge("all of it", 1)
+    spent.write_bytes(b"")
+    text.write_text("not a ledger")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE visits (x)")
+    folder.mkdir()
+    places = (spent, text, database, folder)
+    before = [_content(place) for place in places]
+    refused = [_refusal(lambda: Ledger.open(place, 1).charge("more", 1)) is not None for place in places]  # noqa: B023
+    same = [_content(place) for place in places] == before
+    return Finding(
+        "L1: a ledger is made only where nothing is, not in an empty file either",
+        all(refused) and same,
+        f"{sum(refused)} of {len(refused)} places that were taken were refused, and "
+        f"{'all' if same else 'not all'} of them are as they were.",
+    )
+
+
+def _half_made(room: Room) -> Finding:
+    """The disk is full after some pages of a new ledger: nothing is there."""
+    whole = room.path("ledger")
+    Ledger.open(whole, 1)
+    sizes = range(0, whole.stat().st_size, 4096)
+    made, left = 0, 0
+    with others.started(others.cramped) as (maker,):
+        for size in sizes:
+            place = room.path("ledger")
+            others.tell(maker, [str(place), size])
+            made += others.answer(maker)
+            left += place.exists()
+    return Finding(
+        "L3: a ledger that cannot be made whole is not made",
+        made == left == 0 and len(sizes) > 3,
+        f"Of {len(sizes)} ledgers for which the disk had no room {made} were made, and {left} left something.",
+    )
+
+
+def _unnamed(room: Room) -> Iterator[Finding]:
+    """Ask sources that name no ledger, in a process whose user has a home in this room, from several folders."""
+    here, there, left = (room.path("folder") for _ in range(3))
+    for folder in (here, there, left):
+        folder.mkdir()
+    home, table = room.path("home"), here / "table.parquet"
+    Path(room.parquet({"x": [0.5]}, {"x": "DOUBLE"})).rename(table)
+    with others.started(others.asker, XDG_DATA_HOME=str(home)) as (asker,):
+
+        def ask(folder: Path, given: str | None, name: str, epsilon: str) -> tuple[Path | None, str]:
+            """Return where the ledger is and what is spent, or nothing and the refusal."""
+            others.tell(asker, [str(folder), given, name, epsilon])
+            place, told = others.answer(asker)
+            return place and Path(place), told
+
+        found = [ask(here, None, "t", "0.1"), ask(there, None, "t", "0.2")]
+        found += [ask(here, "table.parquet", "t", "0.1"), ask(there, str(table), "t", "0.2")]
+        found += [ask(there, "../*/table.parquet", "t", "0.3")]
+        own = home / "lapwing" / "t.ledger"
+        due = [(own, "1/10"), (own, "3/10"), (here / "t.ledger", "1/10"), (here / "t.ledger", "3/10")]
+        due += [(room.folder / "t.ledger", "3/10")]
+        kept = sum(each == right for each, right in zip(found, due, strict=True))
+        yield Finding(
+            "L1: a source that names no ledger has the same one, whatever the working directory is",
+            kept == len(due),
+            f"{kept} of {len(due)} tables and relations had their ledger where it is due, with what was spent from "
+            "other folders.",
+        )
+        odd = ("../x", "..", "a/x", "a_x", "./x", "ä")
+        places = [ask(there, None, name, "0.1") for name in odd]
+        inside = {place for place, spent in places if place and place.parent == own.parent and spent == "1/10"}
+        yield Finding(
+            "L1: the name of a source is no path, and two names are two ledgers",
+            len(inside) == len(odd),
+            f"{len(inside)} of {len(odd)} names had a ledger of their own in the user's folder.",
+        )
+        Ledger.open(left / "x.ledger", 1).charge("what was spent before", "0.9")
+        refusals = [ask(left, given, "x", "0.2") for given in (None, str(table))]
+        refused = sum(place is None and str(left / "x.ledger") in told for place, told in refusals)
+        new = [place for place in (own.with_name("x.ledger"), here / "x.ledger") if place.exists()]
+        yield Finding(
+            "L1: a ledger that is where it was kept before is not left behind for a new one",
+            refused == 2 and not new,
+            f"{refused} of 2 sources asked for it to be moved, and {len(new)} made a new one.",
+        )
+
+
+def _content(place: Path) -> bytes | list[str]:
+    return sorted(each.name for each in place.iterdir()) if place.is_dir() else place.read_bytes()
+
+
+def _raced(room: Room, racers: Sequence[others.Process]) -> Finding:
+    """Each round is a new ledger with room for three, so that everyone is at its ceiling at the same moment."""
+    rounds = 60 if room.deep else 8
+    granted, sound = [], 0
+    for _ in range(rounds):
+        ledger = Ledger.open(room.path("ledger"), "0.3")
+        granted.append(sum(_race(racers, "charge", ledger.where)))
+        sound += ledger.spent == 3 * TENTH and ledger.remaining == 0 and verifies(ledger)
+    return Finding(
+        "L1: processes and threads that charge at once are granted exactly the total",
+        granted == [3] * rounds and sound == rounds,
+        f"In {rounds} rounds {len(racers) + 1} processes of 3 threads were granted {min(granted)} to {max(granted)} "
+        f"charges, 3 fit; {sound} ledgers add up.",
+    )
+
+
+def _asked_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
+    rounds = 20 if room.deep else 4
+    wrong = 0
+    for _ in range(rounds):
+        ledger = Ledger.open(room.path("ledger"), 1)
+        answers = [json.dumps(each) for found in _race(racers, "ask", ledger.where) for each in found]
+        kinds = [entry.kind for entry in ledger.entries()]
+        once = len(answers) == 3 * (len(racers) + 1) and len(set(answers)) == 1
+        wrong += not once or ledger.spent != TENTH or kinds != ["open", "charge", "answer"] or not verifies(ledger)
+    return Finding(
+        "L2: those who ask the same at once get one answer for one charge",
+        wrong == 0,
+        f"{wrong} of {rounds} rounds had more than one charge or answer, 0 may.",
+    )
+
+
+def _made_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
+    rounds = 40 if room.deep else 12
+    everyone = 3 * (len(racers) + 1)
+    granted, kept = [], 0
+    for _ in range(rounds):
+        where = room.path("ledger")
+        granted.append(sum(_race(racers, "make", str(where))))
+        ledger = Ledger.open(where, 1)
+        kept += ledger.spent == everyone * TENTH and verifies(ledger)
+    return Finding(
+        "L1: those who make one ledger at once spend one budget",
+        granted == [everyone] * rounds and kept == rounds,
+        f"In {rounds} rounds {min(granted)} to {max(granted)} of {everyone} could open it and charge, and {kept} "
+        "ledgers hold what everyone charged.",
+    )
+
+
+def _race(racers: Sequence[others.Process], what: str, where: str) -> list[Any]:
+    for i, racer in enumerate(racers):
+        others.tell(racer, [what, where, str(i), "0.1", 3])
+    mine = others.RACES[what](where, "here", "0.1", 3)
+    return [mine, *map(others.answer, racers)]
+
+
+# --- crashes: L3 ---
+
+
+def _killed(room: Room) -> Finding:
+    """Processes that charge and record are killed at random moments; charges without an answer are then completed."""
+    kills = 200 if room.deep else 15
+    where = str(room.path("ledger"))
+    ledger = Ledger.open(where, 1000)
+    ledger.charge(["a charge without an answer"], "0.001")
+    before, fell = ledger.spent, 0
+    told: list[list[Any]] = []
+    with others.started(others.spender) as (spender,):
+        for i in range(kills):
+            others.tell(spender, [where, str(i)])
+            _, victim = others.answer(spender)
+            if i == 0:  # once, whatever the machine is busy with, something is told
+                told += [others.answer(spender) for _ in range(3)]
+            time.sleep(random.uniform(0, 0.05))
+            os.kill(victim, signal.SIGKILL)
+            told += iter(lambda: others.answer(spender), ["ended"])
+            after = Ledger.open(where).spent  # works without any repair, and checks the chain
+            fell += after < before
+            before = after
+    charges = [entry for entry in ledger.entries(answers=True) if entry.kind == "charge"]
+    lost = sum(not _has(charges, *line) for line in told)
+    open_ones = [entry for entry in charges if not entry.answered]
+    completed = [ledger.record(ledger.charge(entry.question, "0.001"), ["late"]) == ["late"] for entry in open_ones]
+    due = len(charges) * Fraction(1, 1000)
+    free = all(completed) and ledger.spent == due
+    return Finding(
+        "L3: a process that is killed un-spends nothing",
+        fell == 0 and lost == 0 and free and len(told) > 2 and verifies(ledger),
+        f"After {kills} kills {lost} of the {len(told)} charges and answers that were told are missing, what is spent "
+        f"fell {fell} times; {sum(completed)} of {len(open_ones)} charges without answer were completed, and "
+        f"{float(ledger.spent)} is spent of {float(due)} charged.",
+    )
+
+
+def _has(charges: Sequence[Entry], kind: str, question: Any, what: Any) -> bool:
+    """Return whether the ledger holds what a process said of it."""
+    found = [entry for entry in charges if entry.question == question]
+    return len(found) == 1 and what == (found[0].number if kind == "granted" else found[0].answer)
+
+
+# --- refusals, and what is charged: L3, R2 ---
+
+BAD = (0, -1, float("nan"), float("inf"), 1e-300, "1e-10", "abc", "", True, None, 1001, Fraction(1, 3))
+
+
+def _bad_epsilon(room: Room) -> Finding:
+    tables = _tables(room)
+    source = tables.source(tables.whole)
+    ledger = source.ledger
+    accepted: list[str] = []
+    for bad in BAD:
+        calls: tuple[Callable[[], Any], ...] = (
+            lambda bad=bad: ledger.charge("q", bad),  # type: ignore[misc]
+            lambda bad=bad: ledger.set_total(bad),  # type: ignore[misc]
+            lambda bad=bad: source.release(query.sum("x"), epsilon=bad),  # type: ignore[misc]
+            lambda bad=bad: source.sql("SELECT SUM(x) FROM t", epsilon=bad),  # type: ignore[misc]
+        )
+        accepted += [repr(bad) for call in calls if _refusal(call) is None]
+    return Finding(
+        "T16: an ε that is no decimal from 10^-9 to 1000 is refused and costs nothing",
+        not accepted and ledger.spent == 0 and len(ledger.entries()) == 1,
+        f"{4 * len(BAD) - len(accepted)} of {4 * len(BAD)} were refused{', not ' + accepted[0] if accepted else ''}; "
+        f"ε = {float(ledger.spent)} was charged, 0 may be.",
+    )
+
+
+def _refused(room: Room) -> Finding:
+    """Asked of a table whose rows cannot be read, each refusal has the same words: no row is needed for it."""
+    tables = _tables(room)
+    good, broken, missing = map(tables.source, (tables.whole, tables.zeros, tables.missing))
+    ledger = good.ledger
+    ledger.charge("what else there was", "1.5")
+    asked: tuple[Callable[[Source], Any], ...] = (
+        lambda t: t.release(query.sum("wage"), epsilon=TENTH),
+        lambda t: t.release(query.sum("x"), by="wage", epsilon=TENTH),
+        lambda t: t.release(query.sum("x"), where="wage > 1", epsilon=TENTH),
+        lambda t: t.sql("SELECT x FROM t", epsilon=TENTH),
+        lambda t: t.sql("SELECT SUM(x) FROM t JOIN u USING (x)", epsilon=TENTH),
+        lambda t: t.sql("DELETE FROM t", epsilon=TENTH),
+        lambda t: t.sql("SELECT SUM(x) FROM", epsilon=TENTH),
+        lambda t: t.release(query.sum("key"), epsilon=TENTH),
+        lambda t: t.release(query.sum("x"), epsilon=0),
+    )
+    beyond: Callable[[Source], Any] = lambda t: t.release(query.sum("x"), epsilon="0.500000001")  # noqa: E731
+    words = [{_refusal(lambda: ask(t)) for t in (good, broken, missing)} for ask in asked]  # noqa: B023
+    words.append({_refusal(lambda: beyond(t)) for t in (good, broken)})  # noqa: B023
+    wrong = sum(len(each) != 1 or None in each for each in words)
+    planned = {str(t.plan(query.sum("x"), epsilon=TENTH)) for t in (good, broken, missing)}
+    return Finding(
+        "L3: what is refused, or only planned, reads no row and costs nothing",
+        wrong == 0 and len(planned) == 1 and ledger.spent == Fraction(3, 2) and len(ledger.entries()) == 2,
+        f"{wrong} of {len(words)} questions were not refused, or with other words where rows cannot be read, 0 may be; "
+        f"ε = {float(ledger.spent)} is spent of 1.5 before.",
+    )
+
+
+def _charged_first(room: Room) -> Finding:
+    """The rows of a table cannot be read after all: ε stays spent, once; when they can again, the answer is free."""
+    tables = _tables(room)
+    good, broken = tables.source(tables.whole), tables.source(tables.zeros)
+    spent = []
+    for _ in range(2):
+        try:
+            broken.release(query.sum("x"), epsilon="0.3")
+            spent.append(Fraction(-1))
+        except EngineError:
+            spent.append(good.ledger.spent)
+    made = good.release(query.sum("x"), epsilon="0.3")
+    spent.append(good.ledger.spent)
+    lone = [entry for entry in good.ledger.entries() if entry.kind == "charge"]
+    return Finding(
+        "L3: ε is charged before a row is read, and stays charged when the engine fails",
+        spent == [3 * TENTH] * 3 and made.completed and not made.repeated and len(lone) == 1 and lone[0].answered,
+        f"ε = {_list(map(float, spent))} was spent after two failures and the answer, 0.3 each time is right; "
+        f"{len(lone)} charges, 1 is right.",
+    )
+
+
+def _repeated(room: Room) -> Finding:
+    """The same question has the same answer for nothing, from any object; at another ε it is another question."""
+    tables = _tables(room)
+    source = tables.source(tables.whole)
+    ledger, asked = source.ledger, (query.sum("x"), query.count())
+    places = (tables.whole, tables.whole, tables.zeros)
+    what = "L2: the same question has the same answer at no charge, and what is charged adds up"
+    try:
+        made = [tables.source(place).release(*asked, by="key", epsilon="0.01") for place in places]
+    except EngineError:
+        return Finding(what, False, "A question that was answered before was asked of the table again, 0 may be.")
+    spent = [ledger.spent]
+    for epsilon in ("0.02", "0.02", "0.3", "0.01"):
+        made.append(source.release(*asked, by="key", epsilon=epsilon))
+        spent.append(ledger.spent)
+    answers = [json.dumps(each.answer) for each in made]
+    same = len({answers[i] for i in (0, 1, 2, 6)}) == 1 and answers[3] == answers[4]
+    charged = sum(each.plan.epsilon for each in made if not each.repeated)
+    due = [Fraction(each) for each in ("0.01", "0.03", "0.03", "0.33", "0.33")]
+    different = len(set(answers))
+    return Finding(
+        what,
+        same and different == 3 and spent == due and charged == due[-1],
+        f"7 questions, 3 of them different, had {different} different answers; what is spent became "
+        f"{_list(map(float, spent))}, and {_list(map(float, due))} is due.",
+    )
+
+
+def _told_apart(room: Room) -> Finding:
+    """Whatever the noisy integers depend on makes another question: no answer stands for what it was not made for."""
+    table = room.parquet({"p": ["1", "2"], "x": [0.5, 1.0]}, {"p": "VARCHAR", "x": "DOUBLE"})
+    columns, ledger = {"x": number(0, 1), "p": plain("text")}, room.path("ledger")
+    described: tuple[dict[str, Any], ...] = (
+        {}, {"version": "2"}, {"neighbors": "change_one"}, {"name": "u"}, {"columns": {**columns, "x": number(0, 2)}},
+        {"person": "p", "rows_per_person": 1}, {"person": "p", "rows_per_person": 2}, {"columns": columns},
+    )  # fmt: skip
+    new, keyed = [], []
+    for each in described:
+        known = {"name": "t", "columns": columns, "epsilon": 100, "delta": "0.01", "ledger": ledger, **each}
+        source = Source(table, **known)
+        made = [source.release(query.sum("x"), epsilon=TENTH), source.release(query.median("x"), epsilon=TENTH)]
+        new.append(sum(not one.repeated for one in made))
+        keyed.append(not source.discover("p", epsilon=TENTH, delta="1e-6").repeated)
+    asked: tuple[dict[str, Any], ...] = (
+        {"where": "x > 0"}, {"keys_per_person": 3}, {"delta": "1e-7"}, {"epsilon": "0.2"}, {"keys_per_person": 2},
+    )  # fmt: skip
+    known = {"name": "t", "columns": columns, "epsilon": 100, "delta": "0.01", "ledger": ledger, **described[6]}
+    keyed += [
+        not Source(table, **known).discover("p", **{"epsilon": TENTH, "delta": "1e-6", **each}).repeated
+        for each in asked
+    ]
+    due, due_keys = [2] * 7 + [0], [True] * 4 + [False, True, True, False] + [True] * 4 + [False]
+    return Finding(
+        "L2: another version, relation, person, bound or δ is another question",
+        new == due and keyed == due_keys,
+        f"Of 16 releases {sum(new)} were new, 14 are; of {len(keyed)} questions for keys {sum(keyed)}, "
+        f"{sum(due_keys)} are.",
+    )
+
+
+def _capped(room: Room) -> Finding:
+    """Whatever an analyst asks counts against her cap, and what she finds costs δ as well as ε."""
+    table = room.parquet({"x": [0.5, 1.0], "key": ["a", "b"]}, {"x": "DOUBLE", "key": "VARCHAR"})
+    columns = {"x": number(0, 1), "key": keys(["a", "b"])}
+    source = Source(table, name="t", columns=columns, epsilon=9, delta="0.01", ledger=room.path("ledger"))
+    ledger = source.ledger
+    ledger.add_analyst("ana", 1)
+    asked: tuple[Callable[..., Any], ...] = (
+        lambda **more: source.release(query.sum("x"), **more),
+        lambda **more: source.sql("SELECT COUNT(*) FROM t", **more),
+        lambda **more: source.discover("key", delta="0.001", **more),
+        lambda **more: source.bounds("x", **more),
+    )
+    refused, spent = 0, []
+    for ask in asked:
+        refused += _refusal(lambda: ask(epsilon=2, analyst="ana")) is not None  # noqa: B023
+        refused += _refusal(lambda: ask(epsilon=2, analyst="bob")) is not None  # noqa: B023
+        ask(epsilon="0.25", analyst="ana")
+        spent.append(ledger.spent)
+    refused += sum(_refusal(lambda: ask(epsilon="0.01", analyst="ana")) is not None for ask in asked)  # noqa: B023
+    lost = ledger.delta.spent
+    return Finding(
+        "L1: releases, keys and bounds count against the analyst's cap, and keys cost δ",
+        refused == 12 and spent == [Fraction(i, 4) for i in range(1, 5)] and lost == Fraction(1, 1000),
+        f"{refused} of 12 questions beyond the cap were refused; ε = {_list(map(float, spent))} was spent after each "
+        f"of the others, and δ = {float(lost)} of 0.001.",
+    )
+
+
+def _labelled(room: Room) -> Finding:
+    """What is made with noise for tests says so wherever it is shown, also when it is asked for again (T21)."""
+    tables = _tables(room)
+    marked, kinds = [], tuple[dict[str, Any], ...](({"entropy": EntropyForTests(1)}, {}))
+    for noise in kinds:
+        source = replace(tables, ledger=room.path("ledger")).source(tables.whole, delta="0.01")
+        for again in (noise, kinds[1]):
+            made = (
+                source.release(query.sum("x"), query.median("x"), epsilon=TENTH, **again),
+                source.bounds("x", epsilon=TENTH, **again),
+                source.discover("key", epsilon=TENTH, delta="0.001", **again),
+            )
+            marked += ["not private" in str(each).lower() and not each.to_dict().get("private", True) for each in made]
+    return Finding(
+        "T21: what has noise for tests says that it is not private",
+        marked == [True] * 6 + [False] * 6,
+        f"{sum(marked[:6])} of 6 answers with noise for tests say so, and {sum(marked[6:])} of 6 with real noise.",
+    )
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """One table three times, whole, with pages of zeros for its rows, and missing; all share a name and a ledger."""
+
+    ledger: Path
+    whole: str
+    zeros: str
+    missing: str
+
+    def source(self, table: str, **more: Any) -> Source:
+        columns = {"x": number(0, 1), "key": keys(["a", "b", "c"])}
+        return Source(table, name="t", columns=columns, epsilon=2, ledger=self.ledger, **more)
+
+
+def _tables(room: Room) -> _Tables:
+    table: Table = {"x": [i / 7 % 1 for i in range(60)], "key": ["a", "b", "c"] * 20}
+    whole = room.parquet(table, {"x": "DOUBLE", "key": "VARCHAR"})
+    raw = Path(whole).read_bytes()
+    end = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")  # there the description of the columns begins
+    zeros = room.path("parquet")
+    zeros.write_bytes(raw[:4] + bytes(end - 4) + raw[end:])
+    return _Tables(room.path("ledger"), whole, str(zeros), str(room.path("parquet")))
+
+
+# --- what happens when it is asked ---
+
+
+def _granted(
+    ledger: Ledger, question: Any, epsilon: float | str | Fraction, delta: str = "0", analyst: str | None = None
+) -> bool:
+    try:
+        ledger.charge(question, epsilon, delta, analyst)
+    except BudgetExceeded:
+        return False
+    return True
+
+
+def _refusal(call: Callable[[], Any]) -> str | None:
+    """Return the words of a refusal; None if there is none."""
+    try:
+        call()
+    except LapwingError as error:
+        return str(error)
+    return None
+
+
+def _list(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))

@@ -1,0 +1,72 @@
+"""Where a check works: a folder of its own, and an engine that holds the tables that the check makes up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from ..question.query import literal
+from ..source import Source
+
+Table = Mapping[str, Sequence[Any]]
+"""Columns by name; None is missing, and floats may be NaN or infinite."""
+
+Types = Mapping[str, str]
+"""The types of the columns: DOUBLE, BIGINT or VARCHAR."""
+
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine at hand: its name, and how a table is put into it; DuckDB reads the Parquet file itself."""
+
+    name: str = "DuckDB"
+    place: Callable[[str, Table, Types], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Room:
+    """A folder that is empty at first and is removed afterwards; ``deep`` asks for the longer form of the check."""
+
+    folder: Path
+    deep: bool = False
+    engines: tuple[Engine, ...] = (Engine(),)
+
+    def path(self, ending: str) -> Path:
+        """Return the path of a new file."""
+        return self.folder / f"{next(_numbers)}.{ending}"
+
+    def parquet(self, table: Table, types: Types) -> str:
+        """Write a table to a new Parquet file; return its path."""
+        given = {name: np.array([_text(cell) for cell in cells], dtype=object) for name, cells in table.items()}
+        columns = ", ".join(f'CAST("{name}" AS {types[name]}) AS "{name}"' for name in table)
+        return self.select(f"SELECT {columns} FROM given", given)
+
+    def select(self, sql: str, given: Mapping[str, Any] | None = None) -> str:
+        """Write what a SELECT returns, from the columns of ``given`` or from nothing, to a new Parquet file."""
+        path = self.path("parquet")
+        with duckdb.connect() as connection:
+            if given is not None:
+                connection.register("given", given)
+            connection.execute(f"COPY ({sql}) TO {literal(str(path))} (FORMAT parquet)")
+        return str(path)
+
+    def table(self, table: Table, types: Types) -> Any:
+        """Put a table into the first of the engines; return what a source names it by."""
+        path, engine = self.parquet(table, types), self.engines[0]
+        return path if engine.place is None else engine.place(path, table, types)
+
+    def source(self, table: Any, *, epsilon: int = 1000, **described: Any) -> Source:
+        """Return a source with a new ledger, of what ``table`` returned or anything else a source can have."""
+        return Source(table, name="t", epsilon=epsilon, ledger=self.path("ledger"), **described)
+
+
+def _text(cell: Any) -> str | None:
+    return None if cell is None else str(cell)

@@ -1,0 +1,1 @@
+"""What the checks and the audits of users are made with."""

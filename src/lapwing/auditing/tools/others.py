@@ -1,0 +1,234 @@
+"""Other processes that run this very lapwing: for races, crashes and the command line.
+
+A process reads lines of JSON and answers each with lines of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...errors import BudgetExceeded, LapwingError, LedgerError
+from ...ledger.ledger import Ledger
+
+Process = subprocess.Popen[str]
+
+_HOME = str(Path(__file__).resolve().parents[3])
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return an environment in which Python imports what this process does, this lapwing too."""
+    path = [os.path.abspath(each) for each in sys.path]  # noqa: PTH100  # an empty one is the working directory
+    return {**os.environ, **more, "PYTHONPATH": os.pathsep.join([*([] if _HOME in path else [_HOME]), *path])}
+
+
+@contextmanager
+def started(work: Callable[[], None], number: int = 1, **more: str) -> Iterator[list[Process]]:
+    """Start processes that do the work, a function of this module, in an environment with more; end them afterwards."""
+    line = f"from {__name__} import {work.__name__} as work; work()"
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    processes = [
+        subprocess.Popen([sys.executable, "-P", "-c", line], text=True, env=environment(**more), **pipes)
+        for _ in range(number)
+    ]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def tell(process: Process, told: Any) -> None:
+    """Send a line."""
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(told) + "\n")
+    process.stdin.flush()
+
+
+def answer(process: Process) -> Any:
+    """Return the next line."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line.endswith("\n"):
+        raise RuntimeError(f"another process of the check ended early, with status {process.wait()}")
+    return json.loads(line)
+
+
+def racer() -> None:
+    """Do what each line says, a name of ``RACES`` and its arguments, and answer what it returns."""
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        _say(RACES[name](*arguments))
+
+
+def charge_together(where: str, name: str, epsilon: str, threads: int) -> int:
+    """Charge from many threads at once, each until it is refused; return how many charges were granted."""
+    ready, granted = threading.Barrier(threads), []
+    try:
+        ledger = Ledger.open(where)
+    except LedgerError:  # others were granted so much that it does not add up
+        return 0
+
+    def ask(thread: int) -> None:
+        ready.wait()
+        for number in range(100):
+            try:
+                granted.append(ledger.charge([name, thread, number], epsilon).number)
+            except BudgetExceeded:
+                return
+
+    _run([threading.Thread(target=ask, args=(thread,)) for thread in range(threads)])
+    return len(granted)
+
+
+def ask_together(where: str, name: str, epsilon: str, threads: int) -> list[Any]:
+    """Ask one question from many threads at once; return the answer that each of them was given."""
+    ledger, ready, given = Ledger.open(where), threading.Barrier(threads), []
+
+    def ask(thread: int) -> None:
+        ready.wait()
+        given.append(ledger.record(ledger.charge("how many?", epsilon), [name, thread]))
+
+    _run([threading.Thread(target=ask, args=(thread,)) for thread in range(threads)])
+    return given
+
+
+def make_together(where: str, name: str, epsilon: str, threads: int) -> int:
+    """Make one ledger of total 1 from many threads at once, and charge each a little; return how many were granted."""
+    ready, granted = threading.Barrier(threads), []
+
+    def make(thread: int) -> None:
+        ready.wait()
+        try:
+            granted.append(Ledger.open(where, 1).charge([name, thread], epsilon).number)
+        except LedgerError:
+            return
+
+    _run([threading.Thread(target=make, args=(thread,)) for thread in range(threads)])
+    return len(granted)
+
+
+RACES: dict[str, Callable[[str, str, str, int], Any]] = {
+    "charge": charge_together,
+    "ask": ask_together,
+    "make": make_together,
+}
+
+
+def _run(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def asker() -> None:
+    """For each line (a folder, a table or null, a name, an ε), ask a source that names no ledger, from that folder.
+
+    Answer where its ledger is and what is spent; or null, and why it is refused.  For null, a relation is asked.
+    """
+    import duckdb  # here, since the other processes need the ledger alone
+
+    from ...question import query, schema
+    from ...source import Source
+
+    for line in sys.stdin:
+        folder, table, name, epsilon = json.loads(line)
+        os.chdir(folder)
+        given = duckdb.sql("SELECT 0.5 AS x") if table is None else table
+        try:
+            source = Source(given, name=name, columns={"x": schema.number(0, 1)}, epsilon=1)
+            source.release(query.sum("x"), epsilon=epsilon)
+            _say([os.path.abspath(source.ledger.where), str(source.ledger.spent)])  # noqa: PTH100
+        except LapwingError as error:
+            _say([None, str(error)])
+
+
+def cramped() -> None:
+    """For each line (a place, a number of bytes), make a ledger while no file may be larger; answer whether it is made.
+
+    To a process that is not told, this is a disk that is full.
+    """
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for line in sys.stdin:
+        where, size = json.loads(line)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+        try:
+            Ledger.open(where, 1)
+            _say(True)
+        except LedgerError:
+            _say(False)
+
+
+def spender() -> None:
+    """For each line (a ledger, a name), let a new process charge without end; tell its number, then its charges.
+
+    It is made by a fork, which takes no time, and is there to be killed; the last line is ["ended"].
+    """
+    for line in sys.stdin:
+        where, name = json.loads(line)
+        number = os.fork()
+        if number == 0:
+            _spend(where, name)
+        os.waitpid(number, 0)
+        _say(["ended"])
+
+
+def _spend(where: str, name: str) -> None:
+    try:
+        ledger = Ledger.open(where)
+        _say(["ready", os.getpid()])
+        for i in range(10_000):
+            entry = ledger.charge([name, i], "0.001")
+            _say(["granted", [name, i], entry.number])
+            _say(["shown", [name, i], ledger.record(entry, [i])])
+    finally:
+        os._exit(0)
+
+
+def _say(told: Any) -> None:
+    os.write(1, (json.dumps(told) + "\n").encode())  # at once and whole, whenever the process is killed
+
+
+_COMMANDS = """
+import json, sys
+from lapwing.cli.main import main
+statuses = []
+for arguments in json.loads(sys.argv[1]):
+    try:
+        main(arguments, prog_name="lapwing")
+    except SystemExit as ended:
+        statuses.append(ended.code)
+    sys.stdout.flush()
+print(json.dumps(statuses))
+"""
+"""What one process runs: many commands, and at last a line with their statuses."""
+
+
+def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], bytes]:
+    """Run commands of ``lapwing`` in a folder; return their statuses, and all that was printed.
+
+    The first is run by ``python -m lapwing``, the others after it by one more process, which takes less time.
+    """
+    first = _printed([sys.executable, "-P", "-m", "lapwing", *lines[0]], folder)
+    if len(lines) == 1:
+        return [first.returncode], first.stdout
+    rest = _printed([sys.executable, "-P", "-c", _COMMANDS, json.dumps(lines[1:])], folder)
+    *_, last = rest.stdout.splitlines()
+    return [first.returncode, *json.loads(last)], first.stdout + rest.stdout
+
+
+def _printed(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+    return subprocess.run(command, cwd=folder, env=environment(TMPDIR=str(folder)), check=False, **streams)

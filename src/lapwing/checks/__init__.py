@@ -1,1 +1,0 @@
-"""The checks that a user can run: on Lapwing itself (``lw.audit``), and on functions and mechanisms of their own."""

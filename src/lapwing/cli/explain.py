@@ -1,0 +1,158 @@
+"""``lapwing explain``: how an entry of the ledger was made, from the question to the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import click
+
+from .. import sensitivity as catalogue
+from ..errors import InvalidParameter
+from ..exact import text
+from .output import confidence_option, format_option, print_json, source_argument
+
+if TYPE_CHECKING:
+    from ..plan.plan import Part, Plan
+    from ..question.query import Statistic
+    from ..question.schema import Schema
+    from ..release.discover import Discovery
+    from ..release.result import Release
+
+
+@click.command()
+@source_argument
+@click.argument("entry", type=int)
+@confidence_option
+@format_option
+def explain(source: str, entry: int, confidence: str, form: str) -> None:
+    """Show how ENTRY of the ledger was made: query, SQL, sensitivity, noise, error bars, and the answer.
+
+    \b
+    lapwing explain visits.toml 2
+    """
+    from ..release.bounds import recall_bounds
+    from ..release.discover import recall_keys
+    from ..release.pipeline import recall
+    from ..source import Source
+
+    opened = Source.open(source)
+    where = opened.schema, opened.ledger, entry
+    keys = recall_keys(*where)
+    if keys is not None:
+        keys = replace(keys.at(confidence), plan=keys.plan.on(opened.dialect))
+        if form == "json":
+            print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
+        else:
+            click.echo(_key_stages(keys))
+        return
+    bounds = recall_bounds(*where)
+    made = recall(*where) if bounds is None else bounds.release
+    if made is None:
+        raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
+    made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
+    if form == "json":
+        print_json(plan=made.plan.to_dict(), release=(bounds or made).to_dict())
+    else:
+        click.echo(_stages(made.plan, made, str(bounds or made)))
+
+
+def _instead(plan: Plan, statistic: Statistic) -> list[str]:
+    """Say why noise is not added to the statistic itself, as textbooks do: its sensitivity is as wide as its range."""
+    parts = plan.answering(statistic)
+    if statistic.level is not None:
+        return _chosen(plan, statistic)
+    if statistic.kind not in ("mean", "proportion", "variance", "std") or plan.parts[parts[0]].measurement.whole:
+        return []
+    column = None if statistic.column is None else plan.schema.columns[statistic.column]
+    entry = catalogue.entry(statistic.kind)
+    ends = {} if column is None else {"low": column.low, "high": column.high}
+    sensitivity = entry.sensitivity(**ends)  # n is private
+    return [
+        f"     (Noise on {statistic.text} itself would be for a sensitivity of {text(sensitivity)}, however many rows "
+        f"there are: claim {entry.claim}.)"
+    ]
+
+
+def _chosen(plan: Plan, statistic: Statistic) -> list[str]:
+    """Say what noise on a quantile itself would have needed: its sensitivity is the range of the column."""
+    column, (i,) = plan.schema.columns[statistic.column or ""], plan.answering(statistic)
+    entry = catalogue.entry({"0": "minimum", "1": "maximum"}.get(text(statistic.level or Fraction(0)), "median"))
+    sensitivity = entry.sensitivity(low=column.low, high=column.high)
+    return [
+        f"     (Noise on {statistic.text} itself would need the scale {text(sensitivity / plan.parts[i].epsilon)}: one "
+        f"person can move it by {text(sensitivity)}, claim {entry.claim}.)"
+    ]
+
+
+def _quantiles(plan: Plan, part: Part) -> str:
+    """Say how the quantiles of a column were chosen."""
+    selection, one = plan.selection(part), plan.schema.weight
+    levels = ", ".join(text(level) for level in part.measurement.levels)
+    told = (
+        f"     {part.measurement.name} ({levels}): values chosen by permute-and-flip (claims Q1 to Q3) at ε = "
+        f"{text(selection.each)}{f', {selection.depth} times one after the other' if selection.depth > 1 else ''}"
+    )
+    if part.measurement.interval:
+        told += f"; rows counted around them for the bars, noise scale {text(selection.scale / one)} (claim Q5)"
+    return told
+
+
+def _first_stages(schema: Schema, question: str, spent: str, entry: int | None) -> list[str]:
+    person = "every row is one person"
+    if schema.person is not None:
+        person = f'"{schema.person}" tells people apart'
+    return [
+        f'1. Source      "{schema.name}", neighbors {schema.neighbors}; {person}',
+        f"2. Question    {question}",
+        f"3. Charged     {spent}, entry {entry}, before any row was read (claim L3)",
+    ]
+
+
+def _key_stages(found: Discovery) -> str:
+    plan = found.plan
+    spent = f"ε = {text(plan.epsilon)}, δ = {text(plan.delta)}"
+    lines = [
+        *_first_stages(plan.schema, plan.text, spent, found.entry),
+        f"4. Counted     by the engine, each person for at most {plan.keys_per_person} keys (claim K3):",
+        *(f"     {line}" for line in plan.lowered.sql.splitlines()),
+        f"5. Noise       integer Laplace noise (claim N1) of scale {text(plan.scale)}, independent for every key that "
+        f"occurs; one person moves the counts by at most {plan.sensitivity} in all",
+        f"6. Shown       what is {plan.threshold:,} or more with noise (claims K1 and K2):",
+        "",
+        str(found),
+    ]
+    return "\n".join(lines)
+
+
+def _stages(plan: Plan, made: Release, answer: str) -> str:
+    schema = plan.schema
+    lines = _first_stages(schema, plan.query.text, f"ε = {text(plan.epsilon)}", made.entry)
+    if schema.person is not None:
+        lines[0] += f"; each weighs at most {schema.rows_per_person} (claim E2)"
+    lines += [
+        "4. Aggregated  by the engine, in exact integers (claims E1 to E3):",
+        *(f"     {line}" for line in plan.sql.splitlines()),
+        "5. Noise       integer Laplace noise (claim N1), independent for every cell; quantiles are chosen (claim N6):"
+        if any(part.measurement.levels for part in plan.parts)
+        else "5. Noise       integer Laplace noise (claim N1), independent for every cell:",
+    ]
+    rows = made.answer.get("rows")
+    for part in plan.parts:
+        if part.measurement.levels:
+            lines.append(_quantiles(plan, part))
+            continue
+        measurement, unit = part.measurement, part.measurement.unit(schema)
+        cells = f"cells {', '.join(measurement.names)}"
+        if measurement.bins:
+            tree = measurement.tree
+            cells = f"{tree.size:,} cells, the nodes of {tree.levels} levels over {tree.bins:,} bins (claim D1)"
+        lines.append(
+            f"     {measurement.name}: {cells}; one person moves them by at most "
+            f"{text(plan.sensitivity(part, rows) * unit)} in all; noise scale {text(plan.scale(part, rows) * unit)}"
+        )
+    for statistic in plan.query.statistics:
+        lines += _instead(plan, statistic)
+    lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", answer]
+    return "\n".join(lines)

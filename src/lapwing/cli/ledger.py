@@ -1,0 +1,227 @@
+"""``lapwing ledger WHERE``: show, verify and keep a ledger.
+
+The ledger is opened, and SQLAlchemy imported, only when a command runs.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..exact import text
+from .output import format_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..ledger.ledger import Budget, Entry, Ledger
+
+note_option = click.option("--note", metavar="TEXT", help="Why, for those who read the ledger later.")
+
+
+class LedgerGroup(click.Group):
+    """A group that takes its options behind FILE too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if len(args) > 2 and args[1] == "--format":
+            args = [*args[1:3], args[0], *args[3:]]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=LedgerGroup, invoke_without_command=True)
+@click.argument("where", metavar="FILE|URL")
+@format_option
+@click.pass_context
+def ledger(ctx: click.Context, where: str, form: str) -> None:
+    """Show or keep a ledger: the budget and its history.
+
+    FILE is an SQLite file or a source file (.toml), URL a postgresql:// address.  Without a command: show.
+
+    \b
+    lapwing ledger visits.ledger create --epsilon 2
+    lapwing ledger visits.ledger
+    lapwing ledger visits.ledger verify --head 3f0c…
+    """
+    ctx.obj = where
+    if ctx.invoked_subcommand is None:
+        _show(_open(where), form)
+
+
+def _open(where: str) -> Ledger:
+    from ..ledger.ledger import Ledger
+
+    if where.endswith(".toml"):
+        from ..source import Source
+
+        return Source.open(where).open_ledger()
+    return Ledger.open(where)
+
+
+@ledger.command()
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The total ε that may ever be spent.")
+@click.option("--delta", metavar="NUMBER", help="The total δ that may ever be spent.  [default: 0]")
+@format_option
+@click.pass_obj
+def create(where: str, epsilon: str, delta: str | None, form: str) -> None:
+    """Make a new ledger (or find that it exists with this total)."""
+    from ..ledger.ledger import Ledger
+
+    _show(Ledger.open(where, epsilon, delta), form)
+
+
+@ledger.command()
+@format_option
+@click.pass_obj
+def show(where: str, form: str) -> None:
+    """Show what is left and every entry: when, who, what, ε, and the running total."""
+    _show(_open(where), form)
+
+
+@ledger.command()
+@click.option("--head", metavar="HASH", help="A head kept elsewhere: finds a ledger rolled back to an older copy.")
+@format_option
+@click.pass_obj
+def verify(where: str, head: str | None, form: str) -> None:
+    """Check all hashes, sums and answers; name the first bad entry."""
+    opened = _open(where)
+    count, last = opened.verify(head), opened.head
+    if form == "json":
+        print_json(entries=count, head=last)
+    else:
+        click.echo(f"{count} entries are sound" + (", and the head is among them." if head else "."))
+        click.echo(f"head {last}")
+
+
+@ledger.command()
+@format_option
+@click.pass_obj
+def head(where: str, form: str) -> None:
+    """Print the hash of the last entry, to be kept elsewhere."""
+    last = _open(where).head
+    if form == "json":
+        print_json(head=last)
+    else:
+        click.echo(last)
+
+
+@ledger.command()
+@click.argument("epsilon")
+@click.option("--delta", metavar="NUMBER", help="The total δ too.")
+@note_option
+@format_option
+@click.pass_obj
+def total(where: str, epsilon: str, delta: str | None, note: str | None, form: str) -> None:
+    """Set the total ε that may ever be spent, by an entry that everyone can see."""
+    _tell(_open(where).set_total(epsilon, delta, note), form)
+
+
+@ledger.group(invoke_without_command=True)
+@format_option
+@click.pass_context
+def analysts(ctx: click.Context, form: str) -> None:
+    """List the analysts, or add one, or set a cap."""
+    if ctx.invoked_subcommand is None:
+        found = [_amounts(each) for each in _open(ctx.obj).analysts()]
+        if form == "json":
+            print_json(analysts=found)
+        else:
+            _print_budgets("Analysts", found)
+
+
+@analysts.command()
+@click.argument("name")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The analyst's cap under the total.")
+@note_option
+@format_option
+@click.pass_obj
+def add(where: str, name: str, epsilon: str, note: str | None, form: str) -> None:
+    """Add analyst NAME with a cap."""
+    _tell(_open(where).add_analyst(name, epsilon, note), form)
+
+
+@analysts.command()
+@click.argument("name")
+@click.argument("epsilon")
+@note_option
+@format_option
+@click.pass_obj
+def cap(where: str, name: str, epsilon: str, note: str | None, form: str) -> None:
+    """Set the cap of analyst NAME."""
+    _tell(_open(where).set_cap(name, epsilon, note), form)
+
+
+def _show(opened: Ledger, form: str) -> None:
+    entries, whole, delta = opened.entries(), opened.budget(), opened.delta
+    people = [_amounts(each) for each in opened.analysts()]
+    answers = {entry.charge: entry.number for entry in entries if entry.kind == "answer"}
+    if form == "json":
+        told = [{**_fields(e), "answered_by": answers.get(e.number)} for e in entries]
+        print_json(ledger=opened.where, epsilon=_amounts(whole), delta=_amounts(delta), analysts=people, entries=told)
+        return
+    left = f"ε: {text(whole.remaining)} left of {text(whole.total)}"
+    left_delta = f", δ: {text(delta.remaining)} left of {text(delta.total)}" if delta.total else ""
+    both = bool(delta.total)
+    rows = [
+        [str(e.number), e.time.replace("T", " ").replace("+00:00", ""), e.analyst or "", _what(e), _amount(e.epsilon),
+         *([_amount(e.delta)] if both else []), text(e.spent),
+         f"by {answers[e.number]}" if e.number in answers else "no" if e.kind == "charge" else ""]
+        for e in entries
+        if e.kind != "answer"
+    ]  # fmt: skip
+    heads = ["entry", "when (UTC)", "who", "what", *(["ε", "δ"] if both else ["ε"]), "spent", "answered"]
+    print_table(f"{opened.where}   {left}{left_delta}", heads, rows)
+    if people:
+        _print_budgets("Analysts", people)
+
+
+def _what(entry: Entry) -> str:
+    if entry.kind == "charge":
+        asked = entry.question.get("query") if isinstance(entry.question, dict) else entry.question
+        plain = isinstance(asked, str) and asked.isprintable()
+        question = str(asked) if plain else json.dumps(entry.question)
+        return question if len(question) <= 70 else question[:67] + "..."
+    meaning = {"open": "ledger made, with this total", "total": "new total", "analyst": "cap"}[entry.kind]
+    return meaning + (f": {entry.note}" if entry.note else "")
+
+
+def _fields(entry: Entry) -> dict[str, Any]:
+    """Return an entry as JSON holds it; amounts are exact texts."""
+    return {
+        "entry": entry.number,
+        "time": entry.time,
+        "kind": entry.kind,
+        "analyst": entry.analyst,
+        "question": entry.question,
+        "epsilon": None if entry.epsilon is None else text(entry.epsilon),
+        "delta": None if entry.delta is None else text(entry.delta),
+        "note": entry.note,
+        "spent": text(entry.spent),
+        "charge": entry.charge,
+        "answered": entry.answered,
+        "hash": entry.hash,
+    }
+
+
+def _amounts(budget: Budget) -> dict[str, str]:
+    amounts = {name: text(getattr(budget, name)) for name in ("total", "spent", "remaining")}
+    return amounts if budget.analyst is None else {"analyst": budget.analyst, **amounts}
+
+
+def _amount(value: Fraction | None) -> str:
+    return "" if value is None else text(value)
+
+
+def _print_budgets(title: str, found: list[dict[str, str]]) -> None:
+    print_table(title, ["analyst", "cap", "spent", "remaining"], [list(each.values()) for each in found])
+
+
+def _tell(entry: Entry, form: str) -> None:
+    """Confirm an entry that the owner made."""
+    if form == "json":
+        print_json(**_fields(entry))
+    else:
+        what = f"cap of {entry.analyst}" if entry.analyst else "total"
+        note = f" ({entry.note})" if entry.note else ""
+        delta = f", δ = {text(entry.delta)}" if entry.delta else ""
+        click.echo(f"entry {entry.number}: {what} is now {_amount(entry.epsilon)}{delta}{note}")

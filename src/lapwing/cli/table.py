@@ -1,0 +1,429 @@
+"""``lapwing init``, ``plan``, ``release``, ``discover``, ``bounds``: the commands about a table.
+
+Engine and ledger are imported only when a command runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import InvalidSource, LedgerError, OutputError
+from ..exact import text
+from .output import (
+    Decorator,
+    confidence_option,
+    format_option,
+    format_options,
+    print_json,
+    progress_bar,
+    source_argument,
+)
+
+if TYPE_CHECKING:
+    from ..release.bounds import Bounds
+    from ..release.discover import Discovery
+    from ..release.result import Release
+    from ..source import Source
+
+_weights: Decorator = click.option(
+    "--weight", "weights", multiple=True, metavar="COLUMN=NUMBER",
+    help="How ε is split over columns, for example --weight cost=3 --weight age=1.",
+)  # fmt: skip
+_no_intervals: Decorator = click.option(
+    "--no-intervals", is_flag=True, help="Put all of the ε of quantiles into their values, and none into error bars."
+)
+_where: Decorator = click.option("--where", metavar="CONDITION", help='Which rows count, for example "age >= 65".')
+_analyst: Decorator = click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
+_dry_run: Decorator = click.option(
+    "--dry-run", is_flag=True, help="Only tell what can be found.  No data is read; it costs nothing."
+)
+
+
+@click.command()
+@click.argument("table", metavar="TABLE")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="[default: TABLE.toml]")
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
+@format_option
+def init(table: str, output: Path | None, force: bool, form: str) -> None:
+    """Write a source file for TABLE, with its columns, for you to fill in.
+
+    TABLE is a path or glob of CSV or Parquet files, or a URL such as postgresql://user@host/database#table; the first
+    line of a CSV file holds the names of its columns.  Only names and types are read.  Bounds and keys are left open:
+    taken from the data, they would tell about single people (the oldest, the richest, the only one).
+
+    \b
+    lapwing init visits.parquet
+    lapwing init 'postgresql://lapwing@db.example/clinic#visits'
+    """
+    from ..source_file import NO_SECRET, describe
+
+    name, written = describe(table, output.parent if output is not None else Path())
+    path = output or Path(f"{name}.toml")
+    _check_writable(path, force, path.resolve() == Path(table).resolve())
+    path.write_text(written, encoding="utf-8")
+    if NO_SECRET in written:
+        click.echo(NO_SECRET, err=True)
+    if form == "json":
+        print_json(source=str(path))
+    else:
+        click.echo(f"Wrote {path}.  Take the # from the lines you need, fill in every ?, then:")
+        click.echo(f'  lapwing plan {path} "SELECT COUNT(*) FROM {name}" --epsilon 0.1')
+
+
+@click.command()
+@source_argument
+@click.argument("sql")
+@click.option("--epsilon", metavar="NUMBER", help="The ε of the release.")
+@click.option(
+    "--error", "errors", multiple=True, metavar="[NAME=]NUMBER",
+    help="The error bar that every statistic should have, or the one of this name, instead of --epsilon.",
+)  # fmt: skip
+@click.option("--rows", default=1000, show_default=True, help="Rows of a group to assume, for the error of means.")
+@_weights
+@_no_intervals
+@click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
+@click.option(
+    "--engine", metavar="NAME",
+    help="The same for another engine: duckdb, postgres, spark; not run here: bigquery, snowflake, trino, clickhouse.",
+)  # fmt: skip
+@confidence_option
+@format_option
+def plan(
+    source: str,
+    sql: str,
+    epsilon: str | None,
+    errors: Sequence[str],
+    rows: int,
+    weights: Sequence[str],
+    no_intervals: bool,
+    show_sql: bool,
+    engine: str | None,
+    confidence: str,
+    form: str,
+) -> None:
+    """Tell the error and the cost of a question before asking it.  No data is read; it costs nothing.
+
+    \b
+    lapwing plan visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
+    lapwing plan visits.toml "SELECT COUNT(*) FROM visits" --error 10
+    """
+    from ..source import Source
+
+    if (epsilon is None) == (not errors):
+        raise click.UsageError("give --epsilon, or --error to be told the ε it needs")
+    opened, split = Source.open(source), _pairs(weights)
+    error = errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None
+    made = opened.plan(
+        sql,
+        epsilon=epsilon,
+        error=error,
+        weights=split,
+        confidence=confidence,
+        rows=rows,
+        intervals=not no_intervals,
+    )
+    written = made.sql if engine is None else made.to_sql(engine)
+    if form == "json":
+        print_json(**{**made.to_dict(), "sql": written})
+        return
+    click.echo(str(made))
+    if errors:
+        click.echo(f"These error bars need ε = {text(made.epsilon)}.")
+    click.echo(_left(opened))
+    if show_sql or engine is not None:
+        click.echo(f"\n{written}")
+
+
+def _left(source: Source) -> str:
+    try:
+        left = source.left()
+    except LedgerError:
+        return "The ledger is out of reach."
+    except InvalidSource as refusal:  # it is where it was kept before
+        return str(refusal)
+    return "There is no ledger yet: the first release makes it." if left is None else f"ε left: {text(left)}"
+
+
+@click.command()
+@source_argument
+@click.argument("sql")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend on this release.")
+@_weights
+@_no_intervals
+@_analyst
+@click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
+@click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
+@click.option(
+    "--output", metavar="PATH",
+    help="Write to a new file, in the format of its ending (.csv, .json, .parquet, .html) if none is given; "
+    "or Parquet files to a folder, which is empty or new and ends in a slash.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
+@confidence_option
+@format_options("table", "json", "csv", "parquet", "html")
+def release(
+    source: str,
+    sql: str,
+    epsilon: str,
+    weights: Sequence[str],
+    no_intervals: bool,
+    analyst: str | None,
+    simultaneous: bool,
+    nonnegative: bool,
+    output: str | None,
+    force: bool,
+    confidence: str,
+    form: str,
+) -> None:
+    """Release statistics: charge ε to the ledger, and print noisy numbers with error bars.
+
+    The same question at the same ε is answered from the ledger, at no charge.
+
+    \b
+    lapwing release visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
+    """
+    from ..release.files import is_folder
+    from ..source import Source
+
+    opened, split = Source.open(source), _pairs(weights)
+    chosen = click.get_current_context().get_parameter_source("form") != click.core.ParameterSource.DEFAULT
+    if output is None:
+        if form == "parquet":
+            raise click.UsageError("with --format parquet give --output PATH")
+    elif is_folder(output):
+        if chosen and form != "parquet":
+            raise click.UsageError(f"{output} is a folder, which holds Parquet files only: give a file")
+        form = "parquet"
+        _check_folder(Path(output), opened.holds(Path(output) / "part-00000.parquet"))
+    else:
+        file = Path(output)
+        _check_writable(file, force, file.resolve() == Path(source).resolve() or opened.holds(file))
+        if not chosen:
+            endings = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html", ".txt": "table"}
+            if file.suffix not in endings:
+                raise click.UsageError(f"{output} ends in none of {', '.join(endings)}: rename it, or give --format")
+            form = endings[file.suffix]
+    with _asking() as progress:
+        made = opened.release(
+            sql,
+            epsilon=epsilon,
+            weights=split,
+            analyst=analyst,
+            confidence=confidence,
+            intervals=not no_intervals,
+            progress=progress,
+        )
+    made = made.at(simultaneous=simultaneous)
+    _write(made.nonnegative() if nonnegative else made, form, output)
+
+
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    """Return NAME=NUMBER, NAME=NUMBER, … as a mapping."""
+    found = {}
+    for each in given:
+        name, equals, number = each.rpartition("=")
+        if not equals or not name or name in found:
+            raise click.UsageError("write NAME=NUMBER, for example cost=3, once for every name")
+        found[name] = number
+    return found
+
+
+def _check_writable(output: Path, force: bool, precious: bool) -> None:
+    """Refuse, before anything is charged, a file that cannot or should not be written; none is made."""
+    if precious:
+        raise click.UsageError(f"{output} is or would become the source, its table or its ledger: give another file")
+    if output.exists() and not force:
+        raise click.UsageError(f"{output} exists: give another file, or --force to write over it")
+    folder, device = output.resolve().parent, output.exists() and not output.is_file()
+    needed = [*([] if device else [folder]), *([output] if output.exists() else [])]
+    if not folder.is_dir() or not all(os.access(each, os.W_OK) for each in needed):
+        raise click.UsageError(f"{output} cannot be written")
+
+
+def _check_folder(output: Path, precious: bool) -> None:
+    """Refuse, before anything is charged, a folder that cannot or should not be written to; none is made."""
+    if precious:
+        raise click.UsageError(f"files in {output} would become a part of the table: give another folder")
+    if output.exists() and not output.is_dir():
+        raise click.UsageError(f"{output} is a file: give another folder")
+    if output.exists() and any(output.iterdir()):
+        raise click.UsageError(f"{output} is not empty: give another folder")
+    place = output if output.exists() else output.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise click.UsageError(f"{output} cannot be written")
+
+
+def _write(made: Release, form: str, output: str | None) -> None:
+    try:
+        if output is None:
+            _show(made, form)
+            return
+        with progress_bar("writing") as progress:
+            _put(made, form, output, progress)
+        click.echo(f"Wrote {output}.  {made.charged}", err=True)
+    except OSError:
+        raise OutputError(output or "standard output", made.entry) from None
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted.  {made.charged}  The same question gets the same answer at no charge.", err=True)
+        raise
+
+
+def _show(made: Release, form: str) -> None:
+    """Print a release, a long one piece by piece."""
+    from ..release.result import csv_text
+
+    if form == "csv":
+        for number, piece in enumerate(made.pieces()):
+            click.echo(csv_text(piece, header=number == 0), nl=False)
+    else:
+        click.echo(_text(made, form), nl=False)
+    if form in ("csv", "html"):
+        click.echo(made.charged, err=True)
+
+
+def _put(made: Release, form: str, output: str, progress: Any) -> None:
+    """Write a release to a file, or to files in a folder."""
+    from ..release.files import in_place_of
+
+    if form == "parquet":
+        made.to_parquet(output, progress)
+    elif form == "csv":
+        made.to_csv(output, progress)
+    else:
+        written = _text(made, form)
+        with in_place_of(output) as file:
+            file.write_text(written, encoding="utf-8")
+
+
+def _text(made: Release, form: str) -> str:
+    if form == "json":
+        return json.dumps(made.to_dict(), ensure_ascii=False) + "\n"
+    return made.to_html() if form == "html" else f"{made}\n"
+
+
+@contextmanager
+def _asking() -> Iterator[Any]:
+    """Yield what shows the progress of a question; say what an interrupt means for its charge."""
+    try:
+        with progress_bar("reading") as progress:
+            yield progress
+    except KeyboardInterrupt:
+        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
+        raise
+
+
+@click.command()
+@source_argument
+@click.argument("column")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
+@click.option(
+    "--delta", required=True, metavar="NUMBER",
+    help="The probability with which the key of a single person may be shown, for example 1e-8.",
+)  # fmt: skip
+@_where
+@click.option(
+    "--keys-per-person", type=int, metavar="N",
+    help="For how many keys one person counts at most.  [default: rows_per_person]",
+)  # fmt: skip
+@click.option("--other", metavar="NAME", help="In the declaration: a name under which all other keys are counted.")
+@_analyst
+@_dry_run
+@confidence_option
+@format_options("table", "json", "csv")
+def discover(
+    source: str,
+    column: str,
+    epsilon: str,
+    delta: str,
+    where: str | None,
+    keys_per_person: int | None,
+    other: str | None,
+    analyst: str | None,
+    dry_run: bool,
+    confidence: str,
+    form: str,
+) -> None:
+    """Find the keys of COLUMN that many people have: charge ε and δ, and print them with noisy counts.
+
+    For a column whose keys are not public; declare it by its type, for example type = "text".  What few people have is
+    not shown.  The lines to paste into the source file come with it.
+
+    \b
+    lapwing discover visits.toml diagnosis --epsilon 0.5 --delta 1e-8 --other rest
+    """
+    from ..source import Source
+
+    if other == "":
+        raise click.UsageError("give --other a name")
+    opened = Source.open(source)
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "where": where, "keys_per_person": keys_per_person}
+    if dry_run:
+        plan = opened.plan_keys(column, **asked)
+        print_json(**plan.to_dict()) if form == "json" else click.echo(str(plan))
+        return
+    with _asking() as progress:
+        found = opened.discover(column, **asked, analyst=analyst, confidence=confidence, progress=progress)
+    taken = other in found.keys
+    lines = found.to_toml(None if taken else other) if found.keys else None
+    _tell(found, lines, form)
+    if taken:
+        click.echo(f'"{other}" is one of the keys that were found: give --other another name.', err=True)
+
+
+@click.command()
+@source_argument
+@click.argument("column")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
+@_where
+@_analyst
+@_dry_run
+@format_options("table", "json", "csv")
+def bounds(
+    source: str, column: str, epsilon: str, where: str | None, analyst: str | None, dry_run: bool, form: str
+) -> None:
+    """Find bounds of COLUMN that hold most of its values: charge ε, and print them with a noisy histogram.
+
+    For a number whose bounds are not known; declare it by its type, type = "number" or "integer".  Values that few rows
+    have are left outside.  The lines to paste into the source file come with it.
+
+    \b
+    lapwing bounds visits.toml cost --epsilon 0.1
+    """
+    from ..release.bounds import plan_bounds, seen
+    from ..source import Source
+
+    opened = Source.open(source)
+    if dry_run:
+        rows = seen(plan_bounds(opened.schema, column, epsilon=epsilon, where=where))
+        if form == "json":
+            print_json(source=opened.name, column=column, epsilon=epsilon, seen=rows)
+        else:
+            click.echo(f"A bin with more than {rows:,} rows is seen, with a probability of 95 %.  No data was read.")
+        return
+    with _asking() as progress:
+        found = opened.bounds(column, epsilon=epsilon, where=where, analyst=analyst, progress=progress)
+    _tell(found, found.to_toml() if found.occupied else None, form)
+
+
+def _tell(found: Discovery | Bounds, lines: str | None, form: str) -> None:
+    """Print what was found, and the lines of TOML that declare it."""
+    try:
+        if form == "json":
+            print_json(**found.to_dict(), toml=lines)
+        elif form == "csv":
+            click.echo(found.to_csv(), nl=False)
+            click.echo(found.charged, err=True)
+        else:
+            click.echo(str(found))
+            if lines is not None:
+                place = "in place of what it says about the column"
+                click.echo(f"\nTo declare it, put this into the source file, {place}:\n\n{lines}", nl=False)
+    except OSError:
+        raise OutputError("standard output", found.entry) from None

@@ -1,0 +1,298 @@
+"""Where a ledger is kept: its three tables, in an SQLite file or a PostgreSQL database, through one code path.
+
+A file gets its name when it is a whole ledger, and never the name of a file that is there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from errno import ENOENT
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from ..errors import InvalidParameter, LedgerError
+
+VERSION = 1
+"""The version of the format; an unknown one is refused."""
+
+metadata = sa.MetaData()
+_whole = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+head = sa.Table(
+    "lapwing_ledger",
+    metadata,
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("number", _whole, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+)
+entries = sa.Table(
+    "lapwing_entries",
+    metadata,
+    sa.Column("number", _whole, primary_key=True, autoincrement=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("analyst", sa.Text),
+    sa.Column("question", sa.Text),
+    sa.Column("key", sa.Text, unique=True),
+    sa.Column("epsilon", _whole),
+    sa.Column("delta", _whole),
+    sa.Column("charge", _whole, unique=True),
+    sa.Column("answer", sa.Text),
+    sa.Column("note", sa.Text),
+    sa.Column("total", _whole, nullable=False),
+    sa.Column("total_delta", _whole, nullable=False),
+    sa.Column("spent", _whole, nullable=False),
+    sa.Column("spent_delta", _whole, nullable=False),
+    sa.Column("cap", _whole),
+    sa.Column("cap_spent", _whole),
+    sa.Column("previous", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Index("lapwing_entries_analyst", "analyst", "number"),
+)
+answers = sa.Table(
+    "lapwing_answers",
+    metadata,
+    sa.Column("number", _whole, primary_key=True, autoincrement=False),
+    sa.Column("text", sa.Text, nullable=False),
+)
+
+Row = dict[str, Any]
+
+PLACE = "the path of a file or a postgresql:// URL"
+_URL = re.compile(r"postgres(ql)?(:|//)|.*(://|\bpassword\s*=)", re.IGNORECASE | re.DOTALL)
+"""What is meant as a URL, or as the settings of a connection; as a path it would be shown, a password with it."""
+
+ALLOWED = {"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "options", "application_name"}
+"""The parameters of a URL that leave the ledger's own guarantees alone."""
+
+HEAD = sa.select(head)
+LOCKED_HEAD = HEAD.with_for_update()  # SQLite has locked the whole file already
+ALL = sa.select(entries).order_by(entries.c.number)
+LAST = sa.select(entries).order_by(entries.c.number.desc()).limit(1)
+BY_NUMBER = sa.select(entries).where(entries.c.number == sa.bindparam("number"))
+BY_HASH = sa.select(entries).where(entries.c.hash == sa.bindparam("hash"))
+BY_KEY = sa.select(entries).where(entries.c.key == sa.bindparam("key"))
+BY_CHARGE = sa.select(entries).where(entries.c.charge == sa.bindparam("charge"))
+OF_ANALYST = LAST.where(entries.c.analyst == sa.bindparam("analyst"))
+ANALYSTS = sa.select(entries.c.analyst).where(entries.c.kind == "analyst").distinct()
+TEXT = sa.select(answers.c.text).where(answers.c.number == sa.bindparam("number"))
+ADD_HEAD = sa.insert(head)
+ADD_ENTRY = sa.insert(entries)
+ADD_ANSWER = sa.insert(answers)
+MOVE_HEAD = sa.update(head).values(number=sa.bindparam("to_number"), hash=sa.bindparam("to_hash"))
+
+
+def open_connection(engine: sa.Engine, *, write: bool) -> sa.Connection:
+    """Return a connection whose transaction sees one state of the ledger, and locks it when it is to write."""
+    if engine.dialect.name == "sqlite":
+        return engine.connect().execution_options(lapwing_write=write)
+    return engine.connect().execution_options(isolation_level="READ COMMITTED" if write else "REPEATABLE READ")
+
+
+def tables(connection: sa.Connection) -> set[str]:
+    """Return the names of the tables that are there; on a server those of a ledger, wherever queries find them."""
+    if connection.dialect.name == "sqlite":
+        return set(sa.inspect(connection).get_table_names())
+    found = sa.text("SELECT to_regclass(CAST(:name AS text)) IS NOT NULL")
+    return {name for name in metadata.tables if connection.scalar(found, {"name": name})}
+
+
+def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) -> list[Row]:
+    """Return what a query finds, as dictionaries."""
+    return [dict(row._mapping) for row in connection.execute(query, parameters)]
+
+
+@dataclass(frozen=True)
+class Store:
+    """A path or URL: its engine, the text by which messages speak of it (no user, no password), and its file if any."""
+
+    engine: sa.Engine
+    where: str
+    file: Path | None = None
+
+
+def connect(where: object, wait: Fraction) -> Store:
+    """Return what a path or URL names; nothing is opened or made."""
+    try:
+        text = os.fspath(where)  # type: ignore[call-overload]
+        if not isinstance(text, str) or "\0" in text or not text:
+            raise TypeError
+    except TypeError:
+        raise InvalidParameter(f"a {type(where).__name__}", "ledger", PLACE) from None
+    if text.startswith(("postgresql://", "postgres://")):
+        return _connect_postgresql(text, wait)
+    if _URL.match(text):
+        raise InvalidParameter("something else", "ledger", PLACE)
+    try:
+        path = Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise LedgerError(text, *plain(error)) from None
+    return Store(_sqlite(path, wait, "rw"), text, path)
+
+
+def _sqlite(path: Path, wait: Fraction, mode: Literal["rw", "rwc"]) -> sa.Engine:
+    """Return an engine for a file, which is made only by the mode "rwc".
+
+    No connection outlives a call, and all that is committed is in the one file (decision 5).
+    """
+
+    def open_file() -> sqlite3.Connection:
+        if mode == "rw" and not path.exists():
+            raise FileNotFoundError(ENOENT, "no such file")
+        uri = f"{path.as_uri()}?mode={mode}"
+        return sqlite3.connect(uri, uri=True, timeout=float(wait), isolation_level=None, check_same_thread=False)
+
+    engine = sa.create_engine("sqlite://", creator=open_file, poolclass=NullPool, hide_parameters=True)
+
+    @sa.event.listens_for(engine, "connect")
+    def durable(connection: Any, _: Any) -> None:
+        connection.execute("PRAGMA synchronous=EXTRA")
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        write = connection.get_execution_options().get("lapwing_write")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+def is_there(kept: Store) -> bool:
+    """Return whether the place may hold a ledger: always on a server; a file is refused if it cannot be one."""
+    if kept.file is None:
+        return True
+    try:
+        found = kept.file.stat()
+        for _ in range(5):  # where there are no hard links, one that is being put in place is empty for a moment
+            if found.st_size:
+                break
+            time.sleep(0.1)
+            found = kept.file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        raise LedgerError(kept.where, "is not a file", "Give the path of a file.")
+    if not found.st_size:
+        raise LedgerError(
+            kept.where,
+            "is an empty file, not a ledger",
+            "If it was a ledger, restore it from a copy: a new one would start at zero. "
+            "If it never was, remove it, and a new one can be made.",
+        )
+    return True
+
+
+def put_new(file: Path, where: str, wait: Fraction, fill: Callable[[sa.Engine], None]) -> None:
+    """Make a ledger in a folder of its own beside ``file``, and give it that name when it is whole.
+
+    Whatever has the name by then keeps it: of two who do this at once, the second finds the ledger of the first.
+    """
+    target = file.resolve()  # a link to a file that is not there yet
+    if not target.parent.is_dir():
+        missing = f'cannot be made: there is no folder "{target.parent}"'
+        raise LedgerError(where, missing, "Make the folder, or give another path.")
+    journal = target.with_name(f"{target.name}-journal")
+    if journal.exists() and not target.exists():  # if both are there now, someone else was quicker and writes to it
+        # SQLite would take the journal for that of the new file, and undo what was never done to it
+        raise LedgerError(
+            where,
+            f'has gone, but its journal "{journal}" is there',
+            "Restore the ledger beside it. Remove the journal only if a new ledger may start at zero.",
+        )
+    with TemporaryDirectory(prefix=".lapwing-", dir=target.parent) as folder:
+        made = Path(folder) / "new.ledger"
+        fill(_sqlite(made, wait, "rwc"))
+        with suppress(FileExistsError):
+            _name(made, target)
+    sync(target.parent)
+
+
+def _name(made: Path, target: Path) -> None:
+    """Give a file its name, which must be free."""
+    try:
+        os.link(made, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: an empty file holds the name until the whole one replaces it
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        try:
+            made.replace(target)
+        except OSError:
+            target.unlink()
+            raise
+
+
+def sync(folder: Path) -> None:
+    """Make the names in a folder durable; every commit to a ledger does the same for its own folder."""
+    with suppress(PermissionError):  # a folder that may be written but not read; the first commit will sync it
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _connect_postgresql(where: str, wait: Fraction) -> Store:
+    try:
+        url = sa.make_url(where).set(drivername="postgresql+psycopg")
+        if "@" in (url.host or "") or not set(url.query) <= ALLOWED:
+            raise ValueError
+    except (SQLAlchemyError, ValueError):
+        allowed = f"{PLACE}, with @ in a password written as %40 and no parameters but {', '.join(sorted(ALLOWED))}"
+        raise InvalidParameter("this URL", "ledger", allowed) from None
+    milliseconds = max(int(wait * 1000), 1)
+    limits = {"connect_timeout": max(int(wait), 2), "tcp_user_timeout": max(milliseconds, 2000)}
+    try:
+        engine = sa.create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=limits)
+    except ImportError:
+        raise InvalidParameter("postgresql", "ledger", "readable after `pip install 'lapwing[postgres]'`") from None
+
+    @sa.event.listens_for(engine, "connect")
+    def durable(connection: Any, _: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET synchronous_commit = on")
+            cursor.execute(f"SET lock_timeout = {milliseconds}")
+        connection.commit()
+
+    return Store(engine, f"postgresql://{url.host or 'local'}/{url.database or ''}")
+
+
+AGAIN = "Try again: what was charged stays charged, and nothing is charged twice."
+
+
+def plain(error: Exception) -> tuple[str, str]:
+    """Return what went wrong and what to do, in our words, from the kind of the database's error."""
+    told = error.strerror if isinstance(error, OSError) else getattr(error, "orig", error)  # without the path
+    text = str(told).lower()
+    for mark, meaning, advice in (
+        ("locked", "is busy: another process holds it", AGAIN),
+        ("lock timeout", "is busy: another process holds it", AGAIN),
+        ("full", "cannot be written: the disk is full", f"Make room. {AGAIN}"),
+        ("disk i/o", "cannot be written: the disk refuses", f"Make room, or see to the disk. {AGAIN}"),
+        ("readonly", "cannot be written: it is read-only", "Make it writable, or ask its owner."),
+        ("read-only", "cannot be written: it is read-only", "Make it writable, or ask its owner."),
+        ("permission", "cannot be used: permission denied", "Ask its owner."),
+        ("unable to open", "cannot be opened", "Is its folder there, and may it be written?"),
+        ("no such file", "has gone", "Restore it; a new one would start at zero."),
+        ("file name too long", "cannot be opened", "Give another path."),
+        ("not a database", "is not a ledger but some other file", "Give another path."),
+        ("malformed", "is damaged: the file is malformed", "Restore it from a copy, and compare heads."),
+        ("no such table", "is damaged: its tables are gone", "Restore it from a copy, and compare heads."),
+        ('relation "lapwing_', "is damaged: its tables are gone", "Restore it from a copy, and compare heads."),
+        ("connect", "cannot be reached", f"Is the server running? {AGAIN}"),
+    ):
+        if mark in text:
+            return meaning, advice
+    return "cannot be used: the database refuses", f"Its words are in the log `lapwing.ledger`. {AGAIN}"

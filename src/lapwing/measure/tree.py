@@ -1,0 +1,367 @@
+"""A tree of counts over ordered bins, from which cumulative counts are estimated with little noise.
+
+A tree of h levels over B bins, with branching b: a node of level l covers b^(h - l) bins in a row, those of level h
+are the bins themselves.  The root is not measured, nor what would cover no bin; the last node of a level may cover
+fewer bins than the others.  The nodes are the cells, level 1 first, each level from left to right.  With h = 1 the tree
+is the flat histogram.
+
+Claim D1 (mass).  A row of weight w moves the cells by exactly h·w in L1, whatever its bin.  So a person whose weights
+add up to at most W moves them by at most h·W under add_remove, and by at most 2·h·W under change_one.
+
+Claim D2 (consistency).  ``consistent`` is the least-squares estimate of the bins from noisy cells.  It is unbiased, and
+no linear unbiased estimate of any combination of bins, the sum of the noisy bins themselves among them, has a smaller
+variance.  ``prefix_variance`` is the average over the B cumulative counts, in units of one cell's variance.
+
+Claim D3 (margin).  Let Y = Σ wᵢXᵢ with independent integer noise of scale s = 1/a, V an independent normal variable of
+deviation τ, Φ the normal distribution function, and q(x) = P(|Y + V| > x).  For every r > 0, every 0 < θ < 1/max|wᵢ|,
+and every T > x, K and U = Kπ/T:
+    P(|Y| > x + r) ≤ q(x)/Φ(r/τ),
+    q(x) ≤ 2·e^((θaτ)²/2 - θax)·Πᵢ (1 - e^(-a))²/((1 - e^(-a(1 + θwᵢ)))·(1 - e^(-a(1 - θwᵢ))))   (also for V = 0),
+    q(x) ≤ 1 - x/T - (2/π)·Σ sin(kπx/T)·φ(kπ/T)/k + q(2T - x) + (2/π)·e^(-(τU)²/2)/(τU)²   (the sum over k = 1 … K),
+with φ(u) = e^(-(τu)²/2)·Πᵢ 1/(1 + sin²(wᵢu/2)/sinh²(a/2)).  ``margins`` returns the smallest that these give.
+
+Claim D4 (share).  Let P rows lie in the first j bins and N in all, with estimates P̂ and N̂, and let m(f) be the margin
+of D3 for P̂ - f·N̂ as a combination of cells.  The set of all f with |P̂ - f·N̂| ≤ m(f) holds P/N with the confidence of m,
+and so does a set with a larger m: ``share_interval`` takes the chords of m between 0, 1/2 and 1, for m is convex.
+
+Proofs: docs/explanation/tree.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import exact
+from ..errors import InvalidParameter, Shown
+from ..exact import Number
+from ..noise.distributions import DiscreteLaplace
+
+Floats = NDArray[np.float64]
+
+MOST = 2**20
+"""The largest number of bins."""
+
+_BROADEST = 32
+_LARGEST = 2**62
+_AT_ONCE = 2**22
+"""How many weights are held in memory at a time."""
+
+_NUMERIC = 1e-9
+"""Below this probability the margin is Chernoff's: floats could not tell the exact one."""
+
+_WIDER = 1 + 1e-6
+"""By how much margins are widened for the rounding of floats."""
+
+_THETAS = np.arange(1, 32) / 32
+_REACH = 2.3
+"""The slack of a smoothed margin, in deviations of what smooths it: near the best for usual confidences."""
+
+_WORK = 1000
+"""How fine the smoothing is, over the number of different weights: this bounds the time of one margin."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree of counts over ``bins`` ordered bins; see ``make_tree``."""
+
+    bins: int
+    branching: int
+    levels: int
+
+    def __post_init__(self) -> None:
+        for name, most in (("bins", MOST), ("branching", MOST), ("levels", 20)):
+            object.__setattr__(self, name, exact.whole(getattr(self, name), name, most))
+        if self.levels > 1 and not 1 < self.branching ** (self.levels - 1) < self.bins:
+            raise InvalidParameter(self.levels, "levels", "so few that a node of level 1 covers only some of the bins")
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The number of nodes of each level."""
+        return tuple(-(-self.bins // self.branching ** (self.levels - level)) for level in range(1, self.levels + 1))
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return sum(self.widths)
+
+    @property
+    def mass(self) -> int:
+        """The L1 norm of what a row of weight 1 adds to the cells (claim D1)."""
+        return self.levels
+
+    def cells(self, counts: ArrayLike | Sequence[int]) -> NDArray[Any]:
+        """Return the cells of one count for each bin, or of one row of counts for each bin, exactly.
+
+        The integers are of type int64 where none can overflow, Python's own else.
+        """
+        found = counts if isinstance(counts, np.ndarray) else np.array(counts, dtype=object)
+        if found.ndim not in (1, 2) or len(found) != self.bins or not _is_whole(found):
+            asked = Shown(f"a {type(counts).__name__}")  # never the counts, which are what noise is to protect
+            raise InvalidParameter(asked, "counts", f"whole numbers for {self.bins} bins")
+        largest = max(abs(int(found.min())), abs(int(found.max()))) if found.size else 0
+        return self._nodes(found.astype(np.int64 if largest * self.bins < _LARGEST else object))
+
+    def consistent(self, noisy: ArrayLike) -> Floats:
+        """Return the least-squares estimate of the bins from noisy cells, or from rows of them (claim D2)."""
+        given = np.array(noisy, dtype=float)
+        if given.ndim not in (1, 2) or len(given) != self.size:
+            raise InvalidParameter(noisy, "cells", f"numbers for {self.size} cells")
+        *upper, best = np.split(given.reshape(self.size, -1), np.cumsum(self.widths)[:-1])
+        bests, sums = [best], []
+        for own, spread in zip(reversed(upper), reversed(self._spreads), strict=True):
+            below = self._gathered(best)
+            best = (below + spread * own) / (1 + spread)
+            bests.append(best)
+            sums.append(below)
+        found = bests.pop()
+        for spread, variance in zip(self._spreads, self._variances[1:], strict=True):
+            excess = (found - sums.pop()) / spread
+            found = bests.pop() + variance * np.repeat(excess, self.branching, axis=0)[: len(variance)]
+        return found.reshape(self.bins, *given.shape[1:])
+
+    def weights(self, combinations: ArrayLike) -> Floats:
+        """Return the weights with which noisy cells enter the estimate of a combination of bins (claim D2).
+
+        Args:
+            combinations: one factor for each bin, or a column of factors for each combination.
+        """
+        factors = np.asarray(combinations, dtype=float)
+        nothing = np.zeros((self.size - self.bins, *factors.shape[1:]))
+        return self._nodes(self.consistent(np.concatenate([nothing, factors])))
+
+    @cached_property
+    def prefix_variance(self) -> float:
+        """The average variance of the cumulative counts, in units of the variance of one cell (claim D2)."""
+        full = last = _BIN
+        nodes = self.bins
+        for _ in range(self.levels - 1):
+            above = -(-nodes // self.branching)
+            last = _measured(_joined(nodes - self.branching * (above - 1) - 1, full, last))
+            full = _measured(_joined(self.branching - 1, full, full))
+            nodes = above
+        return _joined(nodes - 1, full, last).prefixes / self.bins
+
+    def prefix_margin(self, edge: int, scale: Number, confidence: Number = Fraction(19, 20)) -> float:
+        """Return the margin of the number of rows in the first ``edge`` bins (claim D3)."""
+        return float(self.prefix_margins([edge], scale, confidence)[0])
+
+    def prefix_margins(self, edges: Sequence[int], scale: Number, confidence: Number = Fraction(19, 20)) -> Floats:
+        """Return a margin for each edge: the noise leaves it with at most the rest of the confidence (claim D3)."""
+        ends = [exact.whole(edge, "edge", self.bins) for edge in edges]
+        step = max(_AT_ONCE // self.size, 1)
+        found: list[float] = []
+        for start in range(0, len(ends), step):
+            inside = np.arange(self.bins)[:, None] < np.array(ends[start : start + step])
+            found += margins(self.weights(inside), scale, confidence)
+        return np.array(found)
+
+    @cached_property
+    def _variances(self) -> list[Floats]:
+        """The variance of the best estimate of each node from what is at and below it, level by level."""
+        found = [np.ones((self.bins, 1))]
+        for _ in range(self.levels - 1):
+            spread = self._gathered(found[0])
+            found.insert(0, spread / (1 + spread))
+        return found
+
+    @cached_property
+    def _spreads(self) -> list[Floats]:
+        """The variance of the sum of the children's best estimates, for each node above the bins."""
+        return [self._gathered(below) for below in self._variances[1:]]
+
+    def _gathered(self, below: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of the children of each node."""
+        return np.add.reduceat(below, np.arange(0, len(below), self.branching), axis=0)
+
+    def _nodes(self, bins: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums of bins under all nodes."""
+        levels = [bins]
+        for _ in range(self.levels - 1):
+            levels.insert(0, self._gathered(levels[0]))
+        return np.concatenate(levels)
+
+
+def _is_whole(found: NDArray[Any]) -> bool:
+    if found.dtype == object:
+        return all(isinstance(each, (int, np.integer)) and not isinstance(each, bool) for each in found.flat)
+    return found.dtype.kind in "iu"
+
+
+@lru_cache(maxsize=256)
+def make_tree(bins: int) -> Tree:
+    """Return the tree whose cumulative counts have the smallest average variance, at the same ε (claim D2)."""
+    bins = exact.whole(bins, "bins", MOST)
+    return min(_trees(bins), key=lambda tree: tree.levels**2 * tree.prefix_variance)  # noise of scale h/ε
+
+
+def _trees(bins: int) -> Iterator[Tree]:
+    yield Tree(bins, bins, 1)
+    for branching in range(2, _BROADEST + 1):
+        levels = 2
+        while branching ** (levels - 1) < bins:
+            yield Tree(bins, branching, levels)
+            levels += 1
+
+
+# --- variances of all prefixes of a node's bins, summed ---
+
+
+class _Node(NamedTuple):
+    """What is known of a node from the noisy cells at and below it, in units of one cell's variance.
+
+    ``shared`` and ``squares`` sum, over the prefixes of its bins, the covariance of the prefix with the whole and the
+    square of that; ``prefixes`` sums the variances of the prefixes.
+    """
+
+    bins: int
+    variance: float
+    shared: float
+    squares: float
+    prefixes: float
+
+
+_BIN = _Node(1, 1.0, 1.0, 1.0, 1.0)
+
+
+def _joined(times: int, each: _Node, last: _Node) -> _Node:
+    """Return ``times`` equal nodes and a last one, side by side."""
+    first, second = times * (times - 1) / 2, times * (times - 1) * (2 * times - 1) / 6  # Σi and Σi² for i < times
+    left, more = each.variance, times * each.variance
+    return _Node(
+        times * each.bins + last.bins,
+        more + last.variance,
+        each.bins * left * first + times * each.shared + last.bins * more + last.shared,
+        each.bins * left**2 * second + 2 * left * each.shared * first + times * each.squares
+        + last.bins * more**2 + 2 * more * last.shared + last.squares,
+        each.bins * left * first + times * each.prefixes + last.bins * more + last.prefixes,
+    )  # fmt: skip
+
+
+def _measured(node: _Node) -> _Node:
+    """Return the node when its own noisy count is known too."""
+    bins, variance, shared, squares, prefixes = node
+    more = 1 + variance
+    return _Node(bins, variance / more, shared / more, squares / more**2, prefixes - squares / more)
+
+
+def share_interval(part: Floats, whole: Floats, first: Floats, middle: Floats, last: Floats) -> tuple[Floats, Floats]:
+    """Return the shares f with |part - f·whole| ≤ m(f), m linear between its values at 0, 1/2 and 1 (claim D4).
+
+    Where ``whole`` is not above the slopes of m the set may be anything, and all shares are returned.
+    """
+    lows, highs = [], []
+    for at, start, end in ((0.0, first, middle), (0.5, middle, last)):
+        slope = 2 * (end - start)
+        base = start - slope * at
+        with np.errstate(all="ignore"):
+            lows.append((part - base) / (whole + slope))  # part - f·whole = base + slope·f
+            highs.append((part + base) / (whole - slope))
+    low, high = (np.where(ends[0] <= 0.5, ends[0], ends[1]).clip(0, 1) for ends in (lows, highs))
+    steep = 2 * np.maximum(np.abs(middle - first), np.abs(last - middle))
+    sure = whole > steep
+    return np.where(sure, low, 0.0), np.where(sure, high, 1.0)
+
+
+# --- margins of weighted sums of integer noise ---
+
+
+def margins(weights: Floats, scale: Number, confidence: Number) -> list[float]:
+    """Return, for each column of weights, a margin of the sum of weighted integer noise of one scale (claim D3)."""
+    size, share = exact.scale(scale), exact.probability(confidence)
+    return [_margin(column, size, share) for column in np.abs(weights).T]
+
+
+def _margin(weights: Floats, scale: Fraction, confidence: Fraction) -> float:
+    """Return the margin for weights from 0 on; they are rounded to twelve places, so that many are equal."""
+    each, times = np.unique(np.rint(weights * 1e12) / 1e12, return_counts=True)
+    if each[0] == 0:
+        each, times = each[1:], times[1:]
+    if not len(each):
+        return 0.0
+    if times.sum() == 1:
+        return _multiple(DiscreteLaplace(scale).margin(confidence), float(each[0]))
+    law, beyond = _Sum(each, times.astype(float), 1 / float(scale)), float(1 - confidence)
+    found = law.whole(beyond) if len(each) == 1 else None
+    return float(scale) * min(law.chernoff(beyond), law.smoothed(beyond)) if found is None else found
+
+
+class _Sum(NamedTuple):
+    """A sum of independent integer noises of one scale 1/rate, ``times`` of them with the weight ``weights``.
+
+    Lengths are in units of the scale, except for those of ``whole``.
+    """
+
+    weights: Floats
+    times: Floats
+    rate: float
+
+    def chernoff(self, beyond: float, deviation: float = 0.0) -> float:
+        """Return a margin by the second inequality of D3, for the best of some θ."""
+        theta = _THETAS / self.weights[-1]
+        by = theta * self.weights[:, None]
+        if self.rate < 2**-20:  # as good as real noise, and never less: see the proof
+            powers = -self.times @ np.log1p(-(by**2))
+        else:
+            ends = _log_share(self.rate * (1 + by)) + _log_share(self.rate * (1 - by))
+            powers = self.times @ (2 * _log_share(self.rate) - ends)
+        powers = powers + (theta * deviation) ** 2 / 2 + math.log(2 / beyond)
+        return float((powers / theta).min()) * _WIDER
+
+    def smoothed(self, beyond: float) -> float:
+        """Return a margin by the first and the third inequality of D3."""
+        if beyond < _NUMERIC:
+            return math.inf
+        fine = min(max(_WORK / len(self.weights), 40), 1000)
+        deviation = math.sqrt(float(self.times @ self.weights**2)) / fine
+        slack = _REACH * deviation
+        allowed = beyond * (1 + math.erf(_REACH / math.sqrt(2))) / 2
+        high, period = (
+            self.chernoff(allowed, deviation),
+            self.chernoff(allowed / 1000, deviation),
+        )  # q(T) ≤ allowed/1000
+        reach = math.sqrt(2 * math.log(1000 / allowed)) / deviation
+        terms = math.ceil(reach * period / math.pi)  # what is left out is below allowed/1000: (τU)² ≥ 2·ln(1000) > 2/π
+        steps = np.arange(1, terms + 1)
+        angles = steps * (math.pi / period)
+        sines = np.sin(np.outer(self.weights, angles * self.rate / 2)) / -math.expm1(-self.rate)
+        powers = self.times @ np.log1p(4 * math.exp(-self.rate) * sines**2) + (deviation * angles) ** 2 / 2
+        shares = 2 / math.pi * np.exp(-powers) / steps
+        low, most = 0.0, allowed * 0.998 - 1e-12
+        for _ in range(16):
+            middle = (low + high) / 2
+            outside = 1 - middle / period - float(shares @ np.sin(angles * middle))
+            low, high = (middle, high) if outside > most else (low, middle)
+        return (high + slack) * _WIDER
+
+    def whole(self, beyond: float) -> float | None:
+        """Return the smallest margin when all weights are equal, for the sum of the noise is a whole number then.
+
+        Where that would take long, or floats could not tell, return None.
+        """
+        weight, times = float(self.weights[0]), float(self.times[0])
+        reach = self.chernoff(beyond / 10**6) / (weight * self.rate)
+        if reach > 2**18 or beyond < _NUMERIC:
+            return None
+        length = 2 ** math.ceil(math.log2(2 * reach + 4))
+        sines = np.sin(np.arange(length // 2 + 1) * (math.pi / length)) / -math.expm1(-self.rate)
+        law = np.fft.irfft(np.exp(-times * np.log1p(4 * math.exp(-self.rate) * sines**2)), length)[: length // 2]
+        inside = 2 * np.cumsum(law) - law[0]
+        return _multiple(int(np.argmax(1 - inside <= beyond * (1 - 1e-6) - 1e-12)), weight)
+
+
+def _multiple(margin: int, weight: float) -> float:
+    """Return the margin of a whole number times a weight, which may be rounded unless it is 1."""
+    return float(margin) if weight == 1 else margin * weight * _WIDER
+
+
+def _log_share(x: Any) -> Any:
+    """Return ln(1 - e^(-x))."""
+    return np.log(-np.expm1(-x))

@@ -1,0 +1,1 @@
+"""The noise: where randomness comes from, the exact sampler, its distributions, the mechanism and its intervals."""

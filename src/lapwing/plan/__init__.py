@@ -1,0 +1,1 @@
+"""The plan: ε ↔ error, before any data is read."""

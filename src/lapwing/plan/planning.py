@@ -1,0 +1,125 @@
+"""A question, and ε or the errors it should have → its plan; all that can be refused is refused here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+from .. import exact
+from ..errors import InvalidParameter
+from ..exact import NANO, Number
+from ..measure.measurement import Measurement, answering, measurements
+from ..measure.selection import MAX_VALUES
+from ..noise.mechanism import NINETY_FIVE
+from ..question.query import Query, Statistic
+from ..question.schema import MAX_CELLS, Schema
+from .plan import Part, Plan, bar_confidence
+
+_LARGEST_SCALE = 2**200
+
+
+def make_plan(
+    schema: Schema,
+    query: Query,
+    *,
+    epsilon: Number | None = None,
+    error: Number | None = None,
+    confidence: Number = NINETY_FIVE,
+    rows: int = 1000,
+    split: Mapping[str, Number] | None = None,
+    intervals: bool = True,
+) -> Plan:
+    """Return the plan for a given ε, or with the smallest ε that meets the errors asked for.
+
+    ``split`` gives the shares of the measurements by name, as ``Plan.split`` returns them.  Without ``intervals`` all
+    of the ε of quantiles goes to their values, and none to error bars.
+    """
+    if not isinstance(intervals, bool):
+        raise InvalidParameter(intervals, "intervals", "true or false")
+    measured = measurements(schema, query, intervals)
+    targets = [
+        (statistic, statistic.error if error is None or statistic.error is not None else exact.positive(error, "error"))
+        for statistic in query.statistics
+    ]
+    wanted = [(statistic, target) for statistic, target in targets if target is not None]
+    if epsilon is None and not wanted:
+        raise InvalidParameter(None, "epsilon", "the ε of the release; or give an error, to be told the ε it needs")
+    if epsilon is not None and error is not None:
+        raise InvalidParameter("both", "epsilon or error", "one of the two")
+    sure, size = bar_confidence(confidence), exact.whole(rows, "rows", 10**15)
+
+    def plan(total: Fraction, shares: Sequence[Fraction]) -> Plan:
+        whole = sum(shares, Fraction(0))
+        parts = tuple(Part(each, total * share / whole) for each, share in zip(measured, shares, strict=True))
+        return Plan(schema, query, total, parts, sure, size)
+
+    weights = _weights(query, measured)
+    if split is not None:
+        needs = [exact.positive(split.get(each.name, 0), "split") for each in measured]
+    elif wanted:
+        needs = _needs(wanted, measured, lambda share: plan(share, [Fraction(1)] * len(measured)), weights)
+    else:
+        needs = weights
+    if epsilon is not None:
+        made = plan(exact.epsilon(epsilon), needs)
+    elif not measured:
+        raise InvalidParameter("an error", "error", "of something that gets noise: the number of rows is public here")
+    else:
+        least = _least(lambda nano: _meets(plan(Fraction(nano, NANO), needs), wanted))
+        if least is None:
+            raise InvalidParameter(
+                wanted[0][1], "error", f"larger, or the number of rows: even ε = {exact.MAX_EPSILON} is not enough"
+            )
+        made = plan(Fraction(least, NANO), needs)
+    if any(made.scale(part) > _LARGEST_SCALE for part in made.parts):
+        raise InvalidParameter("one", "noise scale", "at most 2^200: give bounds, weights and ε of a usual size")
+    if (
+        sum(made.length(part) * len(part.measurement.names) for part in made.parts) > MAX_CELLS
+        or made.groups > MAX_CELLS
+    ):
+        raise InvalidParameter(f"{made.groups:,}", "number of groups", f"so that there are at most {MAX_CELLS:,} cells")
+    values = made.groups * sum(len(each.levels) for each in measured)
+    if values > MAX_VALUES:
+        raise InvalidParameter(f"{values:,}", "number of quantiles, over all groups", f"at most {MAX_VALUES:,}")
+    return made
+
+
+def _weights(query: Query, measured: Sequence[Measurement]) -> list[Fraction]:
+    """Return the weight of each measurement: the largest that one of its statistics was given, else 1."""
+    found = [Fraction(0)] * len(measured)
+    for statistic in query.statistics:
+        for i in answering(statistic, measured):
+            found[i] = max(found[i], statistic.weight or Fraction(0))
+    return [weight or Fraction(1) for weight in found]
+
+
+def _needs(
+    wanted: Sequence[tuple[Statistic, Fraction]],
+    measured: Sequence[Measurement],
+    alone: Callable[[Fraction], Plan],
+    weights: Sequence[Fraction],
+) -> list[Fraction]:
+    """Return the share of each measurement in proportion to the ε that its wanted errors need."""
+    needs: list[Fraction | None] = [None] * len(measured)
+    for statistic, target in wanted:
+        for i in answering(statistic, measured):
+            least = _least(lambda nano, s=statistic, t=target: _meets(alone(Fraction(nano, NANO)), [(s, t)]))  # type: ignore[misc]
+            needs[i] = max(needs[i] or Fraction(0), Fraction(least or exact.MAX_EPSILON * NANO))
+    known = [need for need in needs if need is not None]
+    usual = sum(known, Fraction(0)) / len(known) if known else Fraction(1)
+    return [usual * weight if need is None else need for need, weight in zip(needs, weights, strict=True)]
+
+
+def _meets(plan: Plan, wanted: Sequence[tuple[Statistic, Fraction]]) -> bool:
+    return all(plan.margin(statistic, plan.confidence) <= target for statistic, target in wanted)
+
+
+def _least(enough: Callable[[int], bool]) -> int | None:
+    """Return the smallest nano-ε that is enough, or None; what is enough stays so as ε grows."""
+    low, high = 0, exact.MAX_EPSILON * NANO
+    if not enough(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,336 @@
+"""What is public about a table: whom it protects, and what each column may hold.
+
+Nothing here is learned from the data.  Bounds, keys and types are declared by the owner, and every later step relies
+on the declaration alone: a cell that does not fit it follows a fixed rule (docs/reference/source.md) and is never an
+error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+from .. import exact
+from ..errors import InvalidParameter, InvalidSource, UnknownColumn
+from ..exact import Number as NumberLike
+from ..sensitivity import Neighbors
+
+Kind = Literal["text", "number", "integer", "date", "boolean"]
+Key = str | int | bool | date
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+WEIGHT = 2**16
+"""The weight of a row, in a table where a person may have several: shares of a row are counted in 2^-16."""
+
+MAX_ROWS_PER_PERSON = 10**6
+MAX_CELLS = 2 * 10**7
+MOST_BINS = 1024
+"""How many bins a distribution function has at most: its error bars take some milliseconds each."""
+
+_FINEST = 2**20
+_COARSEST = 2**31
+_WHOLE_RANGE = 2**24
+_MOST_LISTED = 100
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The public grid of a column: the values low·step, (low + 1)·step, …, high·step."""
+
+    step: Fraction
+    low: int
+    high: int
+
+    @property
+    def steps(self) -> int:
+        """The number of steps from the lowest to the highest value."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that may be named in a query.
+
+    ``grid`` is set for numbers with bounds, ``keys`` for columns to group by, ``edges`` for numbers with bins.
+    A column with a type alone can be used in conditions only.  ``other`` is the name under which keys that are not
+    listed are counted; without it they are left out.
+    """
+
+    kind: Kind
+    low: Fraction | None = None
+    high: Fraction | None = None
+    keys: tuple[Key, ...] | None = None
+    other: str | None = None
+    edges: tuple[Fraction, ...] | None = None
+    grid: Grid | None = None
+
+    @property
+    def labels(self) -> tuple[Key, ...] | None:
+        """The groups of this column, in their public order."""
+        if self.edges is not None:
+            return bin_labels(self.edges, self)
+        if self.keys is None:
+            return None
+        return self.keys if self.other is None else (*self.keys, self.other)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the declaration as JSON holds it; a long list of keys by its digest."""
+        told: dict[str, Any] = {"type": self.kind}
+        if self.keys is not None:
+            listed = [written(key) for key in self.keys]
+            told["keys"] = listed
+            if len(listed) > _MOST_LISTED:
+                digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+                told["keys"] = f"{len(listed)} keys, SHA-256 {digest}"
+        if self.other is not None:
+            told["other"] = self.other
+        if self.low is not None and self.high is not None:
+            told |= {"low": exact.text(self.low), "high": exact.text(self.high)}
+        if self.edges is not None:
+            told["edges"] = [exact.text(edge) for edge in self.edges]
+        return told
+
+
+def number(
+    low: NumberLike | None = None,
+    high: NumberLike | None = None,
+    *,
+    integer: bool = False,
+    edges: Sequence[NumberLike] | None = None,
+    keys: Iterable[int] | None = None,
+) -> Column:
+    """Declare a numeric column.
+
+    Args:
+        low: the lower bound; smaller values count as this one.  Take it from what the column means, never from data.
+        high: the upper bound.
+        integer: the values are whole numbers.
+        edges: the borders of bins, in rising order; grouping by the column then means grouping by these bins.
+            Without low and high, the first and the last edge are the bounds.
+        keys: whole numbers to group by, as for ``keys``, in place of edges.
+    """
+    if not isinstance(integer, bool):
+        raise InvalidParameter(integer, "integer", "true or false")
+    borders = None if edges is None else bin_edges(edges)
+    if low is None and high is None and borders is not None:
+        low, high = borders[0], borders[-1]
+    bounds = exact.bounds(low, high)
+    if integer:
+        bounds = Fraction(math.ceil(bounds[0])), Fraction(math.floor(bounds[1]))
+        if bounds[0] >= bounds[1] or max(abs(bounds[0]), abs(bounds[1])) > 2**53:
+            raise InvalidParameter(f"{low} to {high}", "bounds of an integer column", "two whole numbers up to 2^53")
+    elif max(abs(bounds[0]), abs(bounds[1])) > 10**100 or bounds[1] - bounds[0] < Fraction(1, 10**100):
+        raise InvalidParameter(f"{low} to {high}", "bounds of a column", "at most 10^100, and 10^-100 apart")
+    listed = None if keys is None else _whole_keys(keys, borders)
+    grid = _grid(*bounds, integer=integer)
+    return Column("integer" if integer else "number", bounds[0], bounds[1], listed, edges=borders, grid=grid)
+
+
+def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tuple[Key, ...]:
+    listed = keys(values)
+    if edges is not None:
+        raise InvalidParameter("both", "keys or edges", "one of the two")
+    if listed.kind != "integer":
+        raise InvalidParameter(listed.kind, "keys of a number", "whole numbers")
+    return listed.keys or ()
+
+
+def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
+    """Declare a column to group by: its public keys, in the order in which they are to be shown.
+
+    Args:
+        values: the keys, all of one type: text, whole numbers, truth values or dates; or one list of them.
+        other: count keys that are not listed under this name, instead of leaving them out.
+    """
+    listed: tuple[Any, ...] = values
+    if len(values) == 1 and not isinstance(values[0], Key):
+        listed = tuple(values[0])
+    allowed = "one or more different texts, whole numbers, truth values or dates, all of one type"
+    kinds = {_kind_of(key) for key in listed}
+    if len(kinds) != 1 or None in kinds or len(set(listed)) != len(listed):
+        raise InvalidParameter(f"a list of {len(listed)}", "keys", allowed)
+    (kind,) = kinds
+    assert kind is not None
+    if kind == "integer" and any(abs(key) > 2**53 for key in listed):
+        raise InvalidParameter("a larger one", "keys", "whole numbers up to 2^53")
+    if kind == "text" and any("\0" in key or not is_unicode(key) for key in listed):
+        raise InvalidParameter("a text that is not Unicode or holds a NUL", "keys", "plain texts")
+    if other is not None and (not isinstance(other, str) or not other or other in listed):
+        raise InvalidParameter(other, "other", "a text that is not one of the keys")
+    return Column(kind, keys=listed, other=other)
+
+
+def written(key: Key) -> str | int | bool:
+    """Return a key as JSON and files hold it: a date as ISO text."""
+    return key.isoformat() if isinstance(key, date) else key
+
+
+def _kind_of(key: object) -> Kind | None:
+    if isinstance(key, bool):
+        return "boolean"
+    if isinstance(key, datetime):
+        return None
+    for kind, name in ((str, "text"), (int, "integer"), (date, "date")):
+        if isinstance(key, kind):
+            return name  # type: ignore[return-value]
+    return None
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text can be written in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeError:
+        return False
+    return True
+
+
+def plain(kind: str) -> Column:
+    """Declare a column by its type alone: it can be used in conditions, but not be summed or grouped by."""
+    if kind not in KINDS:
+        raise InvalidParameter(kind, "type", f"one of {', '.join(KINDS)}")
+    return Column(kind)
+
+
+def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
+    """Return the borders of bins, checked."""
+    allowed = "two or more numbers in rising order, such as 0, 18, 65, 120"
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise InvalidParameter(edges, "edges", allowed)
+    found = tuple(exact.finite(edge, "edge") for edge in edges)
+    refusal = InvalidParameter(", ".join(map(exact.text, found[:5])) or "none", "edges", allowed)
+    if len(found) < 2 or any(a >= b for a, b in pairwise(found)) or max(map(abs, found)) > 10**300:
+        raise refusal
+    return found
+
+
+def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:
+    """Return the borders of bins of one width between the bounds; of whole numbers none is narrower than 1."""
+    low, high = column.low or Fraction(0), column.high or Fraction(1)
+    if column.kind == "integer":
+        high += 1  # the last bin holds the upper bound itself
+        number = min(number, int(high - low))
+        return tuple(low + math.floor(i * (high - low) / number) for i in range(number + 1))
+    return tuple(low + i * (high - low) / number for i in range(number + 1))
+
+
+def bin_labels(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:
+    """Return the names of the bins: [a, b) each, and [a, b] for the last.
+
+    The first and the last hold what lies beyond the edges, and are named so if the column's bounds reach further.
+    """
+    texts = [exact.text(edge) for edge in edges]
+    names = [f"[{a}, {b})" for a, b in pairwise(texts)]
+    names[-1] = f"[{texts[-2]}, {texts[-1]}]"
+    below, above = column.low is not None and column.low < edges[0], column.high is not None and column.high > edges[-1]
+    if len(names) == 1 and (below or above):
+        return ("all",)
+    if below:
+        names[0] = f"< {texts[1]}"
+    if above:
+        names[-1] = f"≥ {texts[-2]}"
+    return tuple(names)
+
+
+def _grid(low: Fraction, high: Fraction, *, integer: bool) -> Grid:
+    """Return the grid of a column: its whole values, or some 2^20 to 2^31 steps with the bounds on the grid.
+
+    With bounds a/q and b/q the step is 2^j/q; only when b - a is above 2^31 may the bounds lie between two steps, and
+    the grid then reaches beyond them by less than a step.
+    """
+    bottom = 1 if integer else math.lcm(low.denominator, high.denominator)
+    width = int((high - low) * bottom)
+    power = 0
+    if not integer or width > _WHOLE_RANGE:
+        while width * Fraction(2) ** -power > _COARSEST:
+            power += 1
+        while power <= 0 and not integer and width * 2**-power < _FINEST:
+            power -= 1
+    step = Fraction(2) ** power / bottom
+    return Grid(step, math.floor(low / step), math.ceil(high / step))
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Everything public about a table; all queries are checked against it.
+
+    ``every_row_counts`` is False where a row may be left out because of what is in it, as a line of a CSV file that
+    does not fit its header or a row that a filter took out: the number of rows is then private under change_one too.
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    person: str | None = None
+    rows_per_person: int = 1
+    neighbors: Neighbors = "add_remove"
+    version: str | None = None
+    every_row_counts: bool = True
+
+    def column(self, asked: str) -> tuple[str, Column]:
+        """Return the declared column of this name, which SQL may write in any case."""
+        if asked in self.columns:
+            return asked, self.columns[asked]
+        folded = [name for name in self.columns if isinstance(asked, str) and name.casefold() == asked.casefold()]
+        if len(folded) != 1:
+            raise UnknownColumn(asked, self.name, tuple(self.columns))
+        return folded[0], self.columns[folded[0]]
+
+    @property
+    def weight(self) -> int:
+        """The weight of one row, in the units in which rows are counted."""
+        return 1 if self.person is None else WEIGHT
+
+    @property
+    def mass(self) -> int:
+        """The most that the weights of one person add up to."""
+        return self.rows_per_person * self.weight
+
+
+def make_schema(
+    name: object,
+    columns: Mapping[str, Column | str],
+    person: str | None,
+    rows_per_person: object,
+    neighbors: object,
+    version: object,
+    every_row_counts: bool = True,
+) -> Schema:
+    """Return the schema, checked."""
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= 100 or name != name.strip():
+        raise InvalidParameter(name, "name", "a printable text of 1 to 100 characters")
+    if not isinstance(columns, Mapping):
+        raise InvalidParameter(columns, "columns", "a mapping from names to declarations")
+    declared = {}
+    for key, column in columns.items():
+        if not isinstance(key, str) or not key or "\0" in key or not is_unicode(key):
+            raise InvalidParameter(key, "column name", "a text")
+        if not isinstance(column, Column | str):
+            raise InvalidParameter(column, f'column "{key}"', 'lw.number(…), lw.keys(…) or a type such as "date"')
+        declared[key] = plain(column) if isinstance(column, str) else column
+    if len({key.casefold() for key in declared}) != len(declared):
+        raise InvalidSource(name, "declares two columns whose names differ by case alone", "Rename one of them.")
+    if neighbors not in ("add_remove", "change_one"):
+        raise InvalidParameter(neighbors, "neighbors", '"add_remove" or "change_one"')
+    if person is None:
+        if rows_per_person not in (None, 1):
+            raise InvalidSource(name, "has rows_per_person but no person", "Name the column that tells people apart.")
+        rows_per_person = 1
+    elif not isinstance(person, str) or not person:
+        raise InvalidParameter(person, "person", "the name of a column")
+    elif rows_per_person is None:
+        raise InvalidSource(
+            name,
+            "names a person column but not rows_per_person",
+            "Say how many rows of one person count in full, for example 1; people with more count as much as that.",
+        )
+    bound = exact.whole(rows_per_person, "rows_per_person", MAX_ROWS_PER_PERSON)
+    if version is not None and (not isinstance(version, str) or len(version) > 200):
+        raise InvalidParameter(version, "version", "a text")
+    return Schema(name, declared, person, bound, neighbors, version, every_row_counts)

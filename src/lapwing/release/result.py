@@ -1,0 +1,471 @@
+"""The answer of a release: numbers, error bars, and everything public that made them.
+
+It sees what the ledger holds, noisy integers, and the plan: nothing here is private.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from importlib import import_module
+from itertools import islice, product
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import exact, report
+from ..engine.table import Progress
+from ..errors import InvalidParameter, MissingLibrary, OutputError
+from ..exact import Number
+from ..measure.cells import Column, unpacked
+from ..noise.mechanism import NINETY_FIVE
+from ..plan.plan import Plan, bar_confidence, level_of
+from ..question.schema import Key, bin_labels, written
+from .estimate import Estimate, Estimator, Noisy
+from .files import in_place_of, write_parquet
+
+_TEXT_ROWS = 40
+_PIECE_ROWS = 250_000
+"""How many groups are estimated and written at a time."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """The answer of a release: print it, or take ``rows``, ``to_pandas()``, ``to_dict()`` and the like.
+
+    ``entry`` is its number in the ledger, None for what is public anyway.  ``at`` gives the same answer with other
+    error bars, ``nonnegative`` one without negative counts; both only look at what was released, and cost nothing.
+    """
+
+    plan: Plan
+    entry: int | None
+    repeated: bool
+    answer: Mapping[str, Any]
+    remaining: Fraction | None
+    analyst: str | None
+    confidence: Fraction = NINETY_FIVE
+    simultaneous: bool = False
+    view: Literal["unbiased", "nonnegative"] = "unbiased"
+    completed: bool = False
+
+    def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
+        """Return the same answer with error bars of another confidence, or that hold for all cells at once."""
+        return self._seen(
+            confidence=self.confidence if confidence is None else bar_confidence(confidence),
+            simultaneous=self.simultaneous if simultaneous is None else bool(simultaneous),
+        )
+
+    def nonnegative(self) -> Release:
+        """Return a view in which counts, and sums that cannot be negative, are at least 0.
+
+        Single cells are nearer to the truth, but totals over many cells become too large: sum the unbiased view.
+        """
+        return self._seen(view="nonnegative")
+
+    def _seen(self, **changes: Any) -> Release:
+        """Return another view of the same noisy integers, which are read from the record once."""
+        other = replace(self, **changes)
+        if "cells" in vars(self):
+            vars(other)["cells"] = self.cells
+        return other
+
+    @property
+    def private(self) -> bool:
+        """Whether the noise was real; only tests can make it otherwise."""
+        return bool(self.answer.get("private", True))
+
+    @cached_property
+    def cells(self) -> Noisy:
+        """The noisy integers: for each measurement, for each of its cells, an array with one for each group."""
+        return [
+            [unpacked(cell, self.plan.length(part)) for _, cell in zip(part.measurement.names, cells, strict=True)]
+            for part, cells in zip(self.plan.parts, self.answer["cells"], strict=True)
+        ]
+
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """The values and the ends of the error bars, as arrays with one number for each group."""
+        return self._estimates(slice(0, self.plan.groups))
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        return Estimator(self.plan, self.cells, self.answer.get("rows"), self.confidence, self.simultaneous)
+
+    def _estimates(self, groups: slice) -> dict[str, Estimate]:
+        found = self._estimator.of(groups)
+        names = [str(statistic.name) for statistic in self.plan.query.statistics]
+        if self.view == "nonnegative":
+            found = [
+                Estimate(*(np.maximum(end, 0) for end in each)) if self._cannot_be_negative(name) else each
+                for name, each in zip(names, found, strict=True)
+            ]
+        return dict(zip(names, found, strict=True))
+
+    @cached_property
+    def _without_bars(self) -> set[str]:
+        """The names of quantiles that were asked without intervals: their bars are the column's bounds."""
+        plan = self.plan
+        return {
+            str(each.name)
+            for each in plan.query.statistics
+            if each.level is not None and not plan.parts[plan.answering(each)[0]].measurement.interval
+        }
+
+    def _cannot_be_negative(self, name: str) -> bool:
+        (statistic,) = (each for each in self.plan.query.statistics if each.name == name)
+        if statistic.kind == "sum":
+            low = self.plan.schema.columns[statistic.column or ""].low
+            return low is not None and low >= 0
+        return statistic.kind == "count"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the columns that the groups are by."""
+        return self.plan.query.titles or self.plan.query.by
+
+    @cached_property
+    def labels(self) -> list[tuple[Key, ...]]:
+        """The keys of every group, in their public order."""
+        return list(product(*self._labels))
+
+    @cached_property
+    def _labels(self) -> list[tuple[Key, ...]]:
+        """The keys of each column."""
+        bins, columns = dict(self.plan.query.edges), self.plan.schema.columns
+        return [
+            bin_labels(bins[name], columns[name]) if name in bins else columns[name].labels or ()
+            for name in self.plan.query.by
+        ]
+
+    def _places(self, groups: slice) -> list[NDArray[np.int64]]:
+        """Return, for each column of keys, which of them each group has; the last column changes fastest."""
+        found, left = [], np.arange(groups.start, groups.stop)
+        for labels in reversed(self._labels):
+            left, place = np.divmod(left, len(labels))
+            found.append(place)
+        return found[::-1]
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """What each column is: its name, kind and, for a statistic, the scale of the noise behind it."""
+        told: list[dict[str, Any]] = [{"name": name, "kind": "key"} for name in self.keys]
+        plan = self.plan if "rows" not in self.answer else replace(self.plan, rows=max(self.answer["rows"], 1))
+        for forecast in plan.forecasts:
+            name, kind = forecast.statistic.name, forecast.statistic.kind
+            how = {"scale": exact.text(forecast.scale), "claim": forecast.claim, **level_of(forecast.statistic)}
+            bars = {"interval": False} if name in self._without_bars else {}
+            told.append({"name": name, "kind": kind, **how, **bars})
+        return told
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each group: its keys, and for each statistic value, low and high."""
+        columns = [(name, [end.tolist() for end in each]) for name, each in self.estimates.items()]
+        found = []
+        for i, labels in enumerate(self.labels):
+            row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
+            for name, (value, low, high) in columns:
+                row[name] = {"value": value[i], "low": low[i], "high": high[i]}
+            found.append(row)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as JSON holds it (docs/reference/json.md)."""
+        told: dict[str, Any] = {
+            "source": self.plan.schema.name,
+            "entry": self.entry,
+            "repeated": self.repeated,
+            "epsilon": exact.text(self.plan.epsilon) if self.entry is not None else "0",
+            "delta": "0",
+            "neighbors": self.plan.schema.neighbors,
+            "rows_per_person": self.plan.schema.rows_per_person,
+            "query": self.plan.query.text,
+            "confidence": exact.text(self.confidence),
+            "simultaneous": self.simultaneous,
+            "view": self.view,
+            "columns": self.columns,
+            "rows": self.rows,
+            "remaining": None if self.remaining is None else exact.text(self.remaining),
+        }
+        return told if self.private else {**told, "private": False}
+
+    def flat(self) -> dict[str, list[Any]]:
+        """Return plain columns: the keys, then value, low and high of each statistic (n, n_low, n_high)."""
+        return self._flat(slice(0, self.plan.groups), self.estimates)
+
+    def pieces(self) -> Iterator[dict[str, list[Any]]]:
+        """Yield the columns of ``flat`` for some groups after the other, so that few are in memory at a time."""
+        for groups in self._slices:
+            yield self._flat(groups, self._estimates(groups))
+
+    def _flat(self, groups: slice, found: Mapping[str, Estimate]) -> dict[str, list[Any]]:
+        each = zip(self.keys, self._labels, self._places(groups), strict=True)
+        keys: dict[str, list[Any]] = {key: [labels[i] for i in places.tolist()] for key, labels, places in each}
+        return keys | {name: end.tolist() for name, end in _ends(found)}
+
+    @property
+    def _slices(self) -> list[slice]:
+        """The groups, some at a time."""
+        groups, together = self.plan.groups, self._estimator.together
+        step = max(_PIECE_ROWS // together, 1) * together
+        return [slice(start, min(start + step, groups)) for start in range(0, groups, step)]
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame with the columns of ``flat``."""
+        return library("pandas").DataFrame(self.flat())
+
+    def to_polars(self) -> Any:
+        """Return a Polars data frame with the columns of ``flat``."""
+        return library("polars").DataFrame(self.flat())
+
+    def to_arrow(self) -> Any:
+        """Return an Arrow table with the columns of ``flat``."""
+        return library("pyarrow").table(self.flat())
+
+    @overload
+    def to_csv(self, path: None = None, progress: Progress | None = None) -> str: ...
+    @overload
+    def to_csv(self, path: str | Path, progress: Progress | None = None) -> None: ...
+    def to_csv(self, path: str | Path | None = None, progress: Progress | None = None) -> str | None:
+        """Return the columns of ``flat`` as CSV; or write them to ``path``, and tell ``progress`` the share done."""
+        if path is None:
+            return csv_text(self.flat())
+        with self._writing(path), in_place_of(path) as made, made.open("w", encoding="utf-8", newline="") as file:
+            number = len(self._slices)
+            for i, piece in enumerate(self.pieces()):
+                file.write(csv_text(piece, header=i == 0))
+                if progress is not None:
+                    progress((i + 1) / number)
+        return None
+
+    def to_parquet(self, path: str | Path, progress: Progress | None = None) -> None:
+        """Write the columns of ``flat`` to a Parquet file, some groups at a time.
+
+        Args:
+            path: a file; or a folder, empty or new and with a slash at its end, for files part-00000.parquet and so on.
+            progress: a function that is told the share that is done, 0 to 1.
+        """
+        with self._writing(path):
+            write_parquet(path, self._arrays(), len(self._slices), progress)
+
+    def _arrays(self) -> Iterator[dict[str, Column]]:
+        """Yield the columns of ``flat`` as arrays."""
+        each = list(zip(self.keys, map(_key_array, self._labels), strict=True))
+        for groups in self._slices:
+            keys = {key: labels[places] for (key, labels), places in zip(each, self._places(groups), strict=True)}
+            yield keys | dict(_ends(self._estimates(groups)))
+
+    @contextmanager
+    def _writing(self, path: str | Path) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, duckdb.Error):
+            raise OutputError(path, self.entry) from None
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return one HTML page that needs nothing else, and write it to ``path`` if one is given."""
+        page = report.html_page(
+            f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._note(), self.plan.sql
+        )
+        if path is not None:
+            with self._writing(path), in_place_of(path) as made:
+                made.write_text(page, encoding="utf-8")
+        return page
+
+    def plot(self, statistic: str | None = None) -> Any:
+        """Return an Altair chart of one statistic (the first if none is named), with its error bars."""
+        alt = library("altair")
+        name = statistic or str(self.plan.query.statistics[0].name)
+        if name not in self.estimates:
+            raise InvalidParameter(name, "statistic", f"one of {', '.join(self.estimates)}")
+        value, low, high = (end.tolist() for end in self.estimates[name])
+        if self.plan.parts and self.plan.parts[0].measurement.bins:
+            return self._curve(alt, name, value, low, high)
+        groups = [", ".join(str(written(label)) for label in labels) or "all" for labels in self.labels]
+        rows = [
+            {"group": group, "value": v, "low": a, "high": b}
+            for group, v, a, b in zip(groups, value, low, high, strict=True)
+        ]
+        title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
+        base = alt.Chart(alt.Data(values=rows), title=title).encode(
+            y=alt.Y("group:N", sort=None, title=", ".join(self.keys) or None)
+        )
+        level = next(each.level for each in self.plan.query.statistics if each.name == name)
+        scale = alt.Scale(zero=level is None)
+        bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=name, scale=scale), x2="high:Q")
+        return bars + base.mark_point(filled=True, size=60, opacity=1).encode(x="value:Q")
+
+    def _curve(self, alt: Any, name: str, value: list[float], low: list[float], high: list[float]) -> Any:
+        """Return a distribution function as a curve with a band, one for each group of the keys before the bins."""
+        column = self.plan.query.by[-1]
+        edges = dict(self.plan.query.edges)[column]
+        rows = [
+            {
+                "x": float(edges[i % (len(edges) - 1) + 1]),
+                "group": ", ".join(str(written(label)) for label in labels[:-1]) or "all",
+                "value": value[i],
+                "low": low[i],
+                "high": high[i],
+            }
+            for i, labels in enumerate(self.labels)
+        ]
+        title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
+        keys = ", ".join(self.keys[:-1])
+        color = alt.Color("group:N", sort=None, title=keys) if keys else alt.Color("group:N", legend=None)
+        base = alt.Chart(alt.Data(values=rows), title=title).encode(x=alt.X("x:Q", title=self.keys[-1]), color=color)
+        band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title="share of rows below"), y2="high:Q")
+        return band + base.mark_line().encode(y="value:Q")
+
+    def _repr_html_(self) -> str:
+        return f"{self._html(_TEXT_ROWS)}<p>{self._note()}</p>"
+
+    def _html(self, most: int | None) -> str:
+        labels, found = self._first(most)
+        numbers = [[end.tolist() for end in each] for each in found.values()]
+        rows = [
+            ([str(written(label)) for label in own], [(v[i], a[i], b[i]) for v, a, b in numbers])
+            for i, own in enumerate(labels)
+        ]
+        return report.html_table(self.keys, list(found), rows)
+
+    def _first(self, most: int | None) -> tuple[Sequence[tuple[Key, ...]], Mapping[str, Estimate]]:
+        """Return the keys and the estimates of the first groups, or of all."""
+        if most is None:
+            return self.labels, self.estimates
+        together = self._estimator.together
+        groups = slice(0, min(-(-most // together) * together, self.plan.groups))
+        return list(islice(product(*self._labels), most)), self._estimates(groups)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        schema = self.plan.schema
+        version = [("version of the data", schema.version)] if schema.version is not None else []
+        return [
+            ("question", self.plan.query.text),
+            ("ε", exact.text(self.plan.epsilon) if self.entry is not None else "0"),
+            ("protects", self.protects),
+            ("neighbors", schema.neighbors),
+            ("error bars", f"{_percent(self.confidence)}{', for all cells at once' if self.simultaneous else ''}"),
+            *version,
+            ("ledger entry", str(self.entry)),
+        ]
+
+    @property
+    def protects(self) -> str:
+        """Whom it protects, in words."""
+        schema = self.plan.schema
+        if schema.person is None:
+            return "each row, taken to be one person"
+        rows = "1 row" if schema.rows_per_person == 1 else f"{schema.rows_per_person} rows"
+        return f"each person ({schema.person}), who counts as at most {rows}"
+
+    def _note(self) -> str:
+        bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
+        clamped = any(part.measurement.column is not None for part in self.plan.parts)
+        told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
+        if self._without_bars:
+            told += " Quantiles were asked without intervals."
+        elif any(part.measurement.inner for part in self.plan.parts):
+            told += " A quantile whose bar ends at a bound has too few rows on that side to say more."
+        for part in self.plan.parts:
+            if {0, 1} & set(part.measurement.levels):
+                rows = math.ceil(self.plan.selection(part).inside / self.plan.schema.weight)
+                told += f" Minimum and maximum of {part.measurement.target} are values some {rows:,} rows inside."
+        if self.view == "nonnegative":
+            told += " Negative numbers are shown as 0: do not add them up."
+        return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
+
+    def __str__(self) -> str:
+        schema, epsilon = self.plan.schema, exact.text(self.plan.epsilon) if self.entry is not None else "0"
+        heads = list(self.keys)
+        numbers = []
+        labels, found = self._first(_TEXT_ROWS)
+        for name, each in found.items():
+            heads += [name, "error bar"]
+            numbers.append([end.tolist() for end in each])
+        rows = []
+        bare = [name in self._without_bars for name in found]
+        for i, own in enumerate(labels):
+            row = [str(written(label)) for label in own]
+            for (value, low, high), plain in zip(numbers, bare, strict=True):
+                width = None if plain else high[i] - low[i]
+                told = "none" if plain else bar_text(value[i], low[i], high[i])
+                row += [report.shown(value[i], width), told]
+            rows.append(row)
+        lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
+        lines.append(report.text_table(heads, rows, range(len(self.keys))))
+        if self.plan.groups > _TEXT_ROWS:
+            lines.append(f"  … {self.plan.groups - _TEXT_ROWS:,} more groups: see .rows, .to_pandas() or --format csv")
+        lines.append(self._note())
+        return "\n".join([*lines, self.charged])
+
+    @property
+    def charged(self) -> str:
+        """What this release cost and what is left, as a sentence."""
+        if self.entry is None:
+            return "The number of rows is public here: nothing was charged."
+        left = f"ε left: {exact.text(self.remaining or Fraction(0))}"
+        if self.repeated:
+            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {left}"
+        if self.completed:
+            return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
+        return f"Charged ε = {exact.text(self.plan.epsilon)} as entry {self.entry}.  {left}"
+
+    def __repr__(self) -> str:
+        return f"Release({self.plan.schema.name!r}, entry={self.entry}, {self.plan.groups:,} groups)"
+
+
+def bar_text(value: float, low: float, high: float) -> str:
+    """Return "± 9" for a bar that is even on both sides, else "403 to 421"."""
+    width = high - low
+    if abs((high - value) - (value - low)) <= (1 if isinstance(value, int) else 0.02 * width):
+        half = max(high - value, value - low)
+        return f"± {report.shown(half, None if isinstance(half, int) else width)}"
+    return f"{report.shown(low, width)} to {report.shown(high, width)}"
+
+
+def _ends(found: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
+    """Return the columns of estimates under their names."""
+    endings = "", "_low", "_high"
+    return [(f"{name}{ending}", end) for name, each in found.items() for ending, end in zip(endings, each, strict=True)]
+
+
+def _key_array(labels: Sequence[Key]) -> Column:
+    """Return the keys of a column as Parquet holds them; where some are texts, all are."""
+    told = [written(label) for label in labels]
+    if any(isinstance(each, str) for each in told):
+        return np.array([str(each) for each in told], dtype=object)
+    return np.array(told)
+
+
+def csv_text(table: Mapping[str, list[Any]], *, header: bool = True) -> str:
+    """Return plain columns as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if header:
+        writer.writerow(table)
+    cells = (
+        [str(cell).lower() if isinstance(cell, bool) else written(cell) for cell in each] for each in table.values()
+    )
+    writer.writerows(zip(*cells, strict=True))
+    return text.getvalue()
+
+
+def _percent(confidence: Fraction) -> str:
+    return f"{exact.text(100 * confidence)} %"
+
+
+def library(name: str) -> Any:
+    """Return a library that users of this method have."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingLibrary(name) from None

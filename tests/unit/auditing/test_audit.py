@@ -1,0 +1,141 @@
+"""The audit as a whole: verdicts, formats, exit status.  The full audit is `make audit`."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lapwing as lw
+from lapwing.auditing import audit as module
+from lapwing.auditing.audit import CHECKS, Entry
+from lapwing.auditing.finding import Finding
+from lapwing.cli.main import main
+from lapwing.errors import InvalidParameter
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Three small checks in place of all: one passes, one fails, one cannot be run."""
+
+    def good(room):
+        yield Finding("1 + 1", True, "2 of 2", 1e-9)
+
+    def bad(room):
+        yield Finding("a <b>", False, "3 & 4")
+        yield Finding("never reached with --stop", True, "")
+
+    def worse(room):
+        yield Finding("before", True, "")
+        raise ZeroDivisionError("oh")
+
+    found = {name: Entry(check, f"asks {name}?", 1) for name, check in (("good", good), ("bad", bad), ("worse", worse))}
+    monkeypatch.setattr(module, "CHECKS", found)
+
+
+def test_an_audit_of_sound_checks_passes_and_says_how_likely_a_false_alarm_is(few):
+    found = lw.audit("good")
+    assert found.passed
+    assert found.false_alarm == 1e-9
+    assert "All 1 findings are as promised" in str(found)
+    assert "1.0e-09" in found.summary
+
+
+def test_a_finding_that_fails_fails_the_audit_and_is_told(few):
+    found = lw.audit()
+    assert not found.passed
+    assert [verdict.passed for verdict in found.verdicts] == [True, False, False]
+    assert "FAILED in bad: a <b>\n    3 & 4" in str(found)
+
+
+def test_a_check_that_cannot_run_has_failed(few):
+    (verdict,) = lw.audit("worse").verdicts
+    assert verdict.failures == (Finding("the check itself", False, "ZeroDivisionError: oh"),)
+
+
+def test_stop_ends_at_the_first_failure(few):
+    found = lw.audit(stop=True)
+    assert [len(verdict.findings) for verdict in found.verdicts] == [1, 1]
+
+
+def test_checks_that_were_left_out_are_named(few):
+    assert lw.audit("good").not_run == ("bad", "worse")
+    assert "NOT RUN: bad, worse" in lw.audit("good").to_html()
+    assert lw.audit().not_run == ()
+
+
+def test_an_engine_that_no_check_looks_at_is_refused():
+    with pytest.raises(InvalidParameter, match="sensitivities, replay look at engines"):
+        lw.audit("sampler", engine="spark")
+
+
+def test_the_report_belongs_to_one_build_and_one_time(few):
+    told = lw.audit("good").to_dict()
+    assert len(told["versions"]["build"]) == 16
+    assert told["date"].endswith("+00:00")
+
+
+def test_an_interrupt_is_no_failure(few, monkeypatch):
+    def interrupted(room):
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setitem(module.CHECKS, "good", Entry(interrupted, "", 1))
+    assert CliRunner().invoke(main, ["audit"]).exit_code == 130
+
+
+def test_an_unknown_check_is_refused(few):
+    with pytest.raises(InvalidParameter, match="one of good, bad, worse"):
+        lw.audit("goods")
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(InvalidParameter, match="spark, or a URL"):
+        lw.audit("replay", engine="mysql://db")
+
+
+def test_progress_is_told_what_is_looked_at(few):
+    told = []
+    lw.audit(progress=lambda share, what: told.append((round(share, 2), what)))
+    assert list(dict.fromkeys(told)) == [(0.0, "good"), (0.33, "bad"), (0.67, "worse")]
+
+
+def test_the_command_prints_a_table_and_ends_with_1_when_something_fails(few):
+    done = CliRunner().invoke(main, ["audit"])
+    assert done.exit_code == 1
+    assert "FAILED in worse: the check itself" in done.output
+    assert CliRunner().invoke(main, ["audit", "--only", "good"]).exit_code == 0
+    assert CliRunner().invoke(main, ["audit", "--only", "none"]).exit_code == 2
+
+
+def test_json_and_html_hold_every_finding(few, tmp_path):
+    told = json.loads(CliRunner().invoke(main, ["audit", "--format", "json"]).stdout)
+    assert [each["check"] for each in told["checks"]] == ["good", "bad", "worse"]
+    assert told["checks"][0]["findings"] == [{"what": "1 + 1", "passed": True, "told": "2 of 2", "false_alarm": 1e-9}]
+    assert not told["passed"]
+    page = tmp_path / "audit.html"
+    done = CliRunner().invoke(main, ["audit", "--format", "html", "--output", str(page)])
+    assert done.exit_code == 1
+    assert "a &lt;b&gt;" in page.read_text()
+    assert "Wrote" in done.stderr
+
+
+def test_a_report_for_a_folder_that_is_not_there_is_refused_before_the_checks_run(few, tmp_path):
+    done = CliRunner().invoke(main, ["audit", "--output", str(tmp_path / "none" / "audit.html")])
+    assert done.exit_code == 2
+
+
+def test_the_build_passes_a_quick_check():
+    found = lw.audit("sampler")
+    assert found.passed, str(found)
+    assert found.false_alarm < 1e-8
+
+
+def test_every_check_has_its_place_in_the_docs():
+    root = Path(__file__).parents[3]
+    told, readme = ((root / page).read_text() for page in ("docs/explanation/audit.md", "README.md"))
+    for name, entry in CHECKS.items():
+        assert re.search(rf"^ {name} +passed +\d+ +[\d.]+   {re.escape(entry.asks)}$", readme, re.MULTILINE)
+        assert f"| `{name}` |" in told
+        assert f"**{name}.**" in told

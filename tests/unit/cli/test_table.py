@@ -1,0 +1,214 @@
+"""The commands about a table: init, plan, release, explain."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ..test_source import ROWS, TOML
+from .test_main import run
+
+ASKED = "SELECT ward, COUNT(*) AS n, AVG(cost) FROM visits GROUP BY ward"
+
+
+@pytest.fixture
+def visits(tmp_path):
+    (tmp_path / "visits.csv").write_text(ROWS)
+    (tmp_path / "visits.toml").write_text(TOML)
+    return str(tmp_path / "visits.toml")
+
+
+def test_plan_shows_the_error_and_reads_nothing(visits, tmp_path):
+    (tmp_path / "visits.csv").unlink()
+    text = run("plan", visits, ASKED, "--epsilon", "1", "--sql").stdout
+    assert "No data was read" in text
+    assert "WITH typed AS" in text
+    told = json.loads(run("plan", visits, ASKED, "--epsilon", "1", "--format", "json").stdout)
+    assert [column["name"] for column in told["columns"]] == ["n", "mean_cost"]
+    assert told["columns"][0]["scale"] == "3"
+    assert not (tmp_path / "visits.ledger").exists()
+
+
+def test_plan_shows_the_sql_of_another_engine(visits):
+    asked = ["plan", visits, ASKED, "--epsilon", "1", "--engine"]
+    assert "-- not run here: written for bigquery" in run(*asked, "bigquery").stdout
+    assert "OVER (PARTITION BY person)" in run(*asked, "spark").stdout
+    assert "OVER" in json.loads(run(*asked, "postgres", "--format", "json").stdout)["sql"]
+    wrong = run(*asked, "oracle", status=2)
+    assert "duckdb, postgres, spark, bigquery, snowflake, trino, clickhouse" in wrong.stderr
+
+
+def test_plan_finds_the_epsilon_for_an_error(visits):
+    text = run("plan", visits, "SELECT COUNT(*) FROM visits", "--error", "9").stdout
+    assert "need ε = 1.05" in text
+    assert "There is no ledger yet" in text
+
+
+def test_release_in_every_format(visits, tmp_path):
+    text = run("release", visits, ASKED, "--epsilon", "1").stdout
+    assert "Charged ε = 1 as entry 2.  ε left: 1" in text
+    told = json.loads(run("release", visits, ASKED, "--epsilon", "1", "--format", "json").stdout)
+    assert told["repeated"] is True
+    lines = run("release", visits, ASKED, "--epsilon", "1", "--format", "csv").stdout.splitlines()
+    assert lines[0] == "ward,n,n_low,n_high,mean_cost,mean_cost_low,mean_cost_high"
+    assert lines[1].split(",")[1] == str(told["rows"][0]["n"]["value"])
+    out = tmp_path / "out.parquet"
+    assert (
+        f"Wrote {out}."
+        in run("release", visits, ASKED, "--epsilon", "1", "--format", "parquet", "--output", str(out)).stderr
+    )
+    assert pd.read_parquet(out).n.tolist() == [row["n"]["value"] for row in told["rows"]]
+    assert run("release", visits, ASKED, "--epsilon", "1", "--format", "html").stdout.startswith("<!DOCTYPE html>")
+    wide = json.loads(run("release", visits, ASKED, "--epsilon", "1", "--format", "json", "--simultaneous").stdout)
+    assert wide["simultaneous"] is True
+    assert wide["rows"][0]["n"]["high"] > told["rows"][0]["n"]["high"]
+    view = json.loads(run("release", visits, ASKED, "--epsilon", "1", "--format", "json", "--nonnegative").stdout)
+    assert view["view"] == "nonnegative"
+
+
+def test_plan_finds_the_epsilon_for_errors_of_single_statistics(visits):
+    asked = ["plan", visits, "SELECT AVG(cost), AVG(age) AS years FROM visits", "--rows", "2000"]
+    told = json.loads(run(*asked, "--error", "mean_cost=20", "--error", "years=1", "--format", "json").stdout)
+    assert [column["margin"] for column in told["columns"]] == pytest.approx([20, 1], rel=0.01)
+    for bad in ("nothing=1", "years=0", "=3", "x"):
+        run(*asked, "--error", bad, status=2)
+    run(*asked, "--error", "1", "--error", "2", status=2)
+
+
+def test_plan_tells_what_is_left(visits):
+    run("release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "0.5")
+    assert "ε left: 1.5" in run("plan", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1").stdout
+
+
+def test_weights_split_epsilon(visits):
+    asked = ["plan", visits, "SELECT AVG(cost), AVG(age) FROM visits", "--epsilon", "1"]
+    told = json.loads(run(*asked, "--weight", "cost=3", "--weight", "age=1", "--format", "json").stdout)
+    assert {each["of"]: each["epsilon"] for each in told["measurements"]} == {"age": "0.25", "cost": "0.75"}
+    for bad in ("cost", "cost=x", "=3", "ward=3", "nothing=1", "cost=0"):
+        run(*asked, "--weight", bad, status=2)
+    run("release", *asked[1:], "--weight", "cost=3")
+    told = json.loads(run("explain", visits, "2", "--format", "json").stdout)
+    assert [each["epsilon"] for each in told["plan"]["measurements"]] == ["0.25", "0.75"]
+
+
+def test_a_refusal_has_status_2_and_costs_nothing(visits, tmp_path):
+    for words in (
+        ["release", visits, "SELECT * FROM visits", "--epsilon", "1"],
+        ["release", visits, "SELECT COUNT(*) FROM read_csv('x')", "--epsilon", "1"],
+        ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "0"],
+        ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "9"],
+        ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--confidence", "7"],
+        ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--format", "parquet"],
+        ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--analyst", "nobody"],
+        ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--output", str(tmp_path / "no/where")],
+        ["release", "none.toml", "SELECT COUNT(*) FROM visits", "--epsilon", "1"],
+        ["plan", visits, "SELECT COUNT(*) FROM visits"],
+        ["plan", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--error", "1"],
+        ["explain", visits, "7"],
+    ):
+        run(*words, status=2)
+    told = json.loads(run("ledger", visits, "--format", "json").stdout)
+    assert told["epsilon"]["spent"] == "0"
+    error = json.loads(run("release", visits, "SELECT 1", "--epsilon", "1", "--format", "json", status=2).stderr)
+    assert error["error"] == "UnsupportedQuery"
+
+
+def test_output_never_replaces_what_is_precious(visits, tmp_path):
+    asked = ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--output"]
+    for name in ("visits.csv", "visits.toml", "visits.ledger"):
+        assert "is or would become the source" in run(*asked, str(tmp_path / name), "--force", status=2).stderr
+    out = tmp_path / "out.csv"
+    assert "Charged ε = 1 as entry 2" in run(*asked, str(out)).stderr
+    assert out.read_text().startswith("count,count_low,count_high\n")
+    assert "--force" in run(*asked, str(out), status=2).stderr
+    assert "at no charge" in run(*asked, str(out), "--force").stderr
+    assert (tmp_path / "visits.csv").read_text() == ROWS
+    fresh = tmp_path / "fresh.csv"
+    run("release", visits, "SELECT MODE(cost) FROM visits", "--epsilon", "1", "--output", str(fresh), status=2)
+    assert not fresh.exists()
+    (tmp_path / "glob.toml").write_text(TOML.replace("visits.csv", "*.csv").replace('"visits"', '"glob"'))
+    asked = ["release", str(tmp_path / "glob.toml"), "SELECT COUNT(*) FROM glob", "--epsilon", "1", "--output"]
+    assert "would become" in run(*asked, str(fresh), status=2).stderr
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "glob.toml").write_text(TOML.replace("visits.csv", "link/*.csv").replace('"visits"', '"glob"'))
+    assert "would become" in run(*asked, str(fresh), status=2).stderr
+
+
+def test_a_failure_has_status_1(visits, tmp_path):
+    (tmp_path / "visits.csv").unlink()
+    refused = run("release", visits, ASKED, "--epsilon", "1", status=1).stderr
+    assert "there is no file" in refused
+    assert "Nothing was charged" in refused
+
+
+def test_a_full_disk_is_told_and_not_traced(visits):
+    import subprocess
+    import sys
+
+    asked = [sys.executable, "-m", "lapwing", "plan", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "could not be written" in done.stderr
+
+
+def test_explain_tells_the_whole_way(visits, tmp_path):
+    run("release", visits, ASKED, "--epsilon", "1")
+    text = run("explain", visits, "2").stdout
+    assert "sensitivity of 2500, however many rows there are: claim S4" in text
+    for part in ("1. Source", "GROUP BY", "ε = 1, entry 2", "WITH typed AS", "noise scale 15000", "harbour"):
+        assert part in text
+    told = json.loads(run("explain", visits, "2", "--format", "json").stdout)
+    assert told["plan"]["measurements"][0]["form"] == "mean"
+    assert told["release"]["entry"] == 2
+    (tmp_path / "visits.toml").write_text(TOML.replace("high = 5000", "high = 6000"))
+    assert "has changed since" in run("explain", visits, "2", status=2).stderr
+
+
+def test_explain_remembers_how_epsilon_was_split(visits):
+    import lapwing as lw
+    from lapwing.source import Source
+
+    made = Source.open(visits).release(lw.mean("cost", weight=3), lw.mean("age"), epsilon=1)
+    told = json.loads(run("explain", visits, str(made.entry), "--format", "json").stdout)
+    assert [each["epsilon"] for each in told["plan"]["measurements"]] == ["0.25", "0.75"]
+    assert told["release"]["rows"][0]["mean_cost"] == made.rows[0]["mean_cost"]
+
+
+def test_an_analyst_has_a_cap(visits):
+    run("ledger", visits, "analysts", "add", "ana", "--epsilon", "0.5")
+    run("release", visits, ASKED, "--epsilon", "0.4", "--analyst", "ana")
+    assert (
+        "ana"
+        in run(
+            "release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "0.4", "--analyst", "ana", status=2
+        ).stderr
+    )
+
+
+def test_init_then_plan(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my visits.csv").write_text(ROWS)
+    assert "lapwing plan" in run("init", "my visits.csv").stdout
+    assert "patient" in (tmp_path / "my_visits.toml").read_text()
+    assert "--force" in run("init", "my visits.csv", status=2).stderr
+    run("init", "my visits.csv", "--force")
+    assert "± 30" in run("plan", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
+    assert "± 30" in run("release", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
+    run("init", "none.csv", status=1)
+    run("init", "table.xlsx", status=2)
+
+
+def test_an_output_of_an_unknown_kind_is_refused_before_anything_is_charged(visits, tmp_path):
+    asked = ("release", visits, "SELECT MEDIAN(cost) FROM visits", "--epsilon", "0.1", "--output")
+    assert "ends in none of .csv" in run(*asked, str(tmp_path / "out.xlsx"), status=2).stderr
+    run(*asked, str(tmp_path / "out.txt"))
+    assert "median_cost" in (tmp_path / "out.txt").read_text()
+
+
+def test_a_table_in_place_of_a_source_is_told_what_is_missing(visits, tmp_path):
+    (tmp_path / "bare.csv").write_text("a,b\n1,2\n")
+    refused = run("release", str(tmp_path / "bare.csv"), "SELECT COUNT(*) FROM t", "--epsilon", "1", status=2)
+    assert "lapwing init TABLE" in refused.stderr

@@ -1,0 +1,354 @@
+"""SQL: what is accepted, what it means, and what is refused before any engine sees it."""
+
+import random
+import time
+from datetime import date
+
+import duckdb
+import pytest
+
+import lapwing as lw
+from lapwing import errors
+from lapwing.question.condition import parse_condition
+from lapwing.question.schema import make_schema
+from lapwing.question.sql import make_query, parse
+
+from ...tables import arrow, engine_tally, plan_of
+
+COLUMNS = {
+    "x": lw.number(0, 10),
+    "y": lw.number(0, 10, integer=True, edges=[0, 5, 10]),
+    "key": lw.keys("a", "b"),
+    "code": lw.keys(1, 2, 3),
+    "day": "date",
+    "yes": "boolean",
+    "note": "text",
+    'odd "name"': "text",
+}
+SCHEMA = make_schema("t", COLUMNS, None, None, "add_remove", None)
+
+ACCEPTED = {
+    "select count(*) from t": 'SELECT COUNT(*) FROM "t"',
+    "SELECT COUNT(x) n, SUM(x), AVG(x) FROM t": 'SELECT AVG("x"), COUNT("x"), SUM("x") FROM "t"',
+    "SELECT VAR_SAMP(x), VAR_POP(x), VARIANCE(y) FROM T": 'SELECT VAR_POP("x"), VAR_SAMP("x"), VAR_SAMP("y") FROM "t"',
+    "SELECT STDDEV(x), STDDEV_SAMP(x), STDDEV_POP(x) FROM t": 'SELECT STDDEV_POP("x"), STDDEV_SAMP("x") FROM "t"',
+    "SELECT key, COUNT(*) FROM t GROUP BY key, code": 'SELECT COUNT(*) FROM "t" GROUP BY "key", "code"',
+    "SELECT COUNT(*) FROM t GROUP BY BIN(x, 0, 2.50, 10)": 'SELECT COUNT(*) FROM "t" GROUP BY BIN("x", 0, 2.5, 10)',
+    "SELECT AVG(CASE WHEN x > 5 THEN 1 ELSE 0 END) FROM t":
+        'SELECT AVG(CASE WHEN "x" > 5 THEN 1 ELSE 0 END) FROM "t"',
+    "SELECT COUNT(*) FROM t WHERE 5 < x AND NOT yes": 'SELECT COUNT(*) FROM "t" WHERE "x" > 5 AND "yes" <> TRUE',
+    "SELECT COUNT(*) FROM t WHERE day BETWEEN DATE '2024-01-01' AND '2024-12-31'":
+        'SELECT COUNT(*) FROM "t" WHERE "day" <= DATE \'2024-12-31\' AND "day" >= DATE \'2024-01-01\'',
+    "SELECT COUNT(*) FROM t WHERE note = 'it''s' OR note IS NOT NULL":
+        'SELECT COUNT(*) FROM "t" WHERE "note" = \'it\'\'s\' OR NOT ("note" IS NULL)',
+    'SELECT COUNT("odd ""name""") FROM "t"': 'SELECT COUNT("odd ""name""") FROM "t"',
+    "SELECT COUNT(*) FROM t WHERE x <> y AND key NOT IN ('b', 'a')":
+        'SELECT COUNT(*) FROM "t" WHERE "x" <> "y" AND NOT ("key" IN (\'a\', \'b\'))',
+    "SELECT COUNT(1) FROM t;": 'SELECT COUNT(*) FROM "t"',
+    "SELECT BIN(x, 0, 5, 10) AS part, key AS who, AVG(y) FROM t GROUP BY part, who":
+        'SELECT AVG("y") FROM "t" GROUP BY BIN("x", 0, 5, 10), "key"',
+    "SELECT AVG(CASE WHEN yes THEN 1.0 ELSE 0.0 END) FROM t":
+        'SELECT AVG(CASE WHEN "yes" = TRUE THEN 1 ELSE 0 END) FROM "t"',
+    "SELECT COUNT(*) FROM t WHERE x >= -1.50": 'SELECT COUNT(*) FROM "t" WHERE "x" >= -1.5',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_a_query_has_one_canonical_text_which_means_itself(text):
+    found = parse(text, SCHEMA).text
+    assert found == ACCEPTED[text]
+    assert parse(found, SCHEMA).text == found
+
+
+HOSTILE = """
+SELECT * FROM t
+SELECT x FROM t
+SELECT DISTINCT key FROM t
+SELECT COUNT(DISTINCT x) FROM t
+SELECT COUNT(*), (SELECT 1) FROM t
+SELECT COUNT(*) FROM (SELECT * FROM t)
+SELECT COUNT(*) FROM t, t
+SELECT COUNT(*) FROM t JOIN t AS u ON TRUE
+SELECT COUNT(*) FROM t AS u
+SELECT COUNT(*) FROM s.t
+SELECT COUNT(*) FROM other
+SELECT COUNT(*) FROM read_csv('/etc/passwd')
+SELECT COUNT(*) FROM '/etc/passwd'
+SELECT COUNT(*) FROM t TABLESAMPLE (10 PERCENT)
+SELECT COUNT(*) FROM t WHERE x IN (SELECT x FROM t)
+SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t)
+SELECT COUNT(*) FROM t; DROP TABLE t
+SELECT COUNT(*) FROM t;;
+SELECT COUNT(*) FROM t -- comment
+SELECT COUNT(*) /* comment */ FROM t
+SELECT /*+ hint */ COUNT(*) FROM t
+WITH u AS (SELECT * FROM t) SELECT COUNT(*) FROM u
+SELECT COUNT(*) FROM t UNION ALL SELECT COUNT(*) FROM t
+SELECT COUNT(*) FROM t HAVING COUNT(*) > 1
+SELECT COUNT(*) FROM t ORDER BY 1
+SELECT COUNT(*) FROM t LIMIT 1
+SELECT COUNT(*) FROM t OFFSET 1
+SELECT COUNT(*) FROM t QUALIFY ROW_NUMBER() OVER () = 1
+SELECT COUNT(*) OVER () FROM t
+SELECT COUNT(*) FILTER (WHERE x > 1) FROM t
+SELECT SUM(x ORDER BY x) FROM t
+SELECT SUM(x + 1) FROM t
+SELECT SUM(x) + 1 FROM t
+SELECT AVG(CAST(x AS VARCHAR)) FROM t
+SELECT AVG(x::INT) FROM t
+SELECT COUNT(*) FROM t WHERE CAST(x AS INT) = 1
+SELECT COUNT(*) FROM t WHERE ABS(x) > 1
+SELECT COUNT(*) FROM t WHERE RANDOM() > 0.5
+SELECT COUNT(*) FROM t WHERE x / 0 > 1
+SELECT COUNT(*) FROM t WHERE x LIKE 'a%'
+SELECT COUNT(*) FROM t WHERE note SIMILAR TO 'a'
+SELECT COUNT(*) FROM t WHERE x = NULL
+SELECT COUNT(*) FROM t WHERE x = 'a'
+SELECT COUNT(*) FROM t WHERE key = 1
+SELECT COUNT(*) FROM t WHERE day > 'yesterday'
+SELECT COUNT(*) FROM t WHERE day > '2024-02-30'
+SELECT COUNT(*) FROM t WHERE note
+SELECT COUNT(*) FROM t WHERE 1 = 1
+SELECT COUNT(*) FROM t WHERE x IS TRUE
+SELECT COUNT(*) FROM t WHERE (x, y) IN ((1, 2))
+SELECT COUNT(*) FROM t WHERE x = key
+SELECT COUNT(*) FROM t WHERE t.x > 1
+SELECT COUNT(*) FROM t WHERE x = ?
+SELECT COUNT(*) FROM t WHERE x = $1
+SELECT COUNT(*) FROM t WHERE x IN ()
+SELECT COUNT(*) FROM t GROUP BY x
+SELECT COUNT(*) FROM t GROUP BY 1
+SELECT COUNT(*) FROM t GROUP BY ALL
+SELECT COUNT(*) FROM t GROUP BY ROLLUP (key)
+SELECT COUNT(*) FROM t GROUP BY CUBE (key)
+SELECT COUNT(*) FROM t GROUP BY key, key
+SELECT COUNT(*) FROM t GROUP BY key || 'a'
+SELECT COUNT(*) FROM t GROUP BY BIN(x, 3, 1)
+SELECT COUNT(*) FROM t GROUP BY BIN(key, 1, 2)
+SELECT COUNT(*) FROM t GROUP BY BIN(x, y, 2)
+SELECT key AS k, COUNT(*) FROM t GROUP BY code
+SELECT key AS n, COUNT(*) AS n FROM t GROUP BY key
+SELECT key AS a, code AS A, COUNT(*) FROM t GROUP BY key, code
+SELECT BIN(x, 0, 5), COUNT(*) FROM t GROUP BY BIN(x, 0, 6)
+SELECT key FROM t GROUP BY key
+SELECT key AS code, COUNT(*) FROM t GROUP BY code
+SELECT BIN(x, 0, 5, 10) AS x, COUNT(*) FROM t GROUP BY x
+SELECT key AS a, key AS b, COUNT(*) FROM t GROUP BY key
+SELECT COUNT(*) AS " " FROM t
+SELECT COUNT(*) FROM t WHERE x > 1e-500
+SELECT AVG(yes) FROM t
+SELECT MEDIAN(x, 1) FROM t
+SELECT MEDIAN(DISTINCT x) FROM t
+SELECT MEDIAN(x + 1) FROM t
+SELECT MIN(x, y) FROM t
+SELECT QUANTILE_CONT(x) FROM t
+SELECT QUANTILE_CONT(x, 0.5, 1) FROM t
+SELECT QUANTILE_CONT(x, y) FROM t
+SELECT QUANTILE_CONT(x, 1.5) FROM t
+SELECT QUANTILE_CONT(x, -0.1) FROM t
+SELECT QUANTILE_CONT(x, 0.12345678) FROM t
+SELECT QUANTILE_CONT(x, (SELECT 0.5)) FROM t
+SELECT QUANTILE_CONT(x, [0.5, 0.9]) FROM t
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x DESC) FROM t
+SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x, y) FROM t
+SELECT PERCENTILE_CONT(x, 0.5) FROM t
+SELECT MODE(x) FROM t
+SELECT CDF(x) FROM t
+SELECT CDF(x) FROM t GROUP BY key
+SELECT CDF(x) FROM t GROUP BY BIN(x, 0, 5, 10), key
+SELECT CDF(x), COUNT(*) FROM t GROUP BY BIN(x, 0, 5, 10)
+SELECT CDF(x, 3) FROM t GROUP BY BIN(x, 0, 5, 10)
+SELECT APPROX_COUNT_DISTINCT(x) FROM t
+SELECT STRING_AGG(note) FROM t
+SELECT HISTOGRAM(x) FROM t
+SELECT AVG(key) FROM t
+SELECT AVG(note) FROM t
+SELECT COUNT(secret) FROM t
+SELECT AVG(CASE WHEN x > 5 THEN 2 ELSE 0 END) FROM t
+SELECT AVG(CASE x WHEN 5 THEN 1 ELSE 0 END) FROM t
+SELECT COUNT(*) FROM t FOR UPDATE
+SELECT COUNT(*) INTO u FROM t
+SELECT COUNT(t.*) FROM t
+SELECT COUNT(* EXCLUDE (x)) FROM t
+SELECT COUNT(*) FROM t PIVOT (COUNT(*) FOR key IN ('a'))
+FROM t SELECT COUNT(*)
+FROM t
+SELECT COUNT(*)
+SELECT
+COUNT(*)
+DROP TABLE t
+COPY t TO 'x.csv'
+ATTACH 'x.db'
+PRAGMA database_list
+SET threads = 1
+INSTALL httpfs
+SELECT COUNT(*) FROM t WHERE note = E'\\x41'
+SELECT COUNT(*) FROM t WHERE note = $$a$$
+SELECT COUNT(*) FROM t WHERE note = 'a
+SELECT COUNT(*) FROM `t`.`x`
+SELECT COUNT(*) FROM t WHERE [1, 2] = x
+SELECT COUNT(*) FROM t WHERE list_filter([1], e -> e > 0)
+SELECT COUNT(*) FROM t WHERE x BETWEEN SYMMETRIC 1 AND 2
+SELECT COUNT(*) FROM t WHERE x IS DISTINCT FROM 1
+SELECT COUNT(*) FROM t AT (VERSION => 1)
+SELECT COLUMNS('x') FROM t
+FROM t |> SELECT COUNT(*)
+SELECT COUNT(*) FROM t |> WHERE x > 1
+SELECT COUNT(*) FROM t WHERE note = '\ud800'
+SELECT COUNT(*) FROM t WHERE note = 'a\0b'
+\N{ZERO WIDTH SPACE}
+""".strip("\n").split("\n")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_sql_is_refused_with_a_reason(text):
+    with pytest.raises(errors.RequestError) as caught:
+        parse(text, SCHEMA)
+    assert "othing was charged" in str(caught.value) or "nothing was charged" in str(caught.value)
+
+
+HEAD = "SELECT COUNT(*) FROM t WHERE "
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 5000, f"{HEAD}{'NOT ' * 5000}yes", f"{HEAD}{'(' * 300}yes{')' * 300}", "x" * 200_000,
+     f"{HEAD}x = {'- ' * 3000}1", "SELECT " + "COUNT(" * 2000],
+)  # fmt: skip
+def test_deep_and_long_texts_are_refused_quickly(text):
+    start = time.process_time()
+    with pytest.raises(errors.RequestError):
+        parse(text, SCHEMA)
+    assert time.process_time() - start < 20
+
+
+def test_long_conditions_that_are_not_deep_are_accepted():
+    chain = " OR ".join(f"x = {i}" for i in range(500))
+    assert len(parse_condition(chain, SCHEMA).parts) == 500
+    assert len(parse_condition(f"x IN ({', '.join(map(str, range(3000)))})", SCHEMA).values) == 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT COUNT(*) FROM t ORDER BY key", "ORDER BY"),
+        ("SELECT QUANTILE_CONT(x) FROM t", "Write QUANTILE_CONT(x, 0.9)"),
+        ("SELECT COUNT(*) FROM t GROUP BY note", "no keys"),
+        ("SELECT AVG(keyy) FROM t", 'Did you mean "key"'),
+        ("SELECT COUNT(*) FROM visits", 'FROM "t"'),
+        ("SELECT LOWER(key) FROM t", "the function LOWER"),
+    ],
+)
+def test_a_refusal_says_what_and_what_to_do(text, message):
+    with pytest.raises(errors.RequestError) as caught:
+        parse(text, SCHEMA)
+    assert message in str(caught.value)
+
+
+def test_keys_may_have_other_names():
+    assert parse("SELECT key AS Key, COUNT(*) FROM t GROUP BY key", SCHEMA).titles == ("Key",)
+    query = parse("SELECT BIN(x, 0, 5, 10) AS part, key AS who, COUNT(*) FROM t GROUP BY part, who", SCHEMA)
+    assert (query.by, query.titles) == (("x", "key"), ("part", "who"))
+
+
+def test_quantiles_by_all_their_names_are_one_question():
+    texts = [
+        "QUANTILE_CONT(x, 0.9)",
+        "QUANTILE_DISC(x, 0.90)",
+        "quantile(x, 9/10)",
+        "APPROX_QUANTILE(x, 0.9)",
+        "PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)",
+        "PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY x ASC)",
+    ]
+    assert len({parse(f"SELECT {text} FROM t", SCHEMA).text for text in texts}) == 1
+    same = [
+        ("MEDIAN(x)", "QUANTILE_CONT(x, 0.5)"),
+        ("MIN(x)", "QUANTILE_CONT(x, 0)"),
+        ("MAX(x)", "QUANTILE_CONT(x, 1)"),
+    ]
+    for one, other in same:
+        assert parse(f"SELECT {one} FROM t", SCHEMA).text == parse(f"SELECT {other} FROM t", SCHEMA).text
+    names = [each.name for each in make_query([lw.quantile("x", [0, 0.25, 0.5, 1])], (), None, SCHEMA).statistics]
+    assert names == ["min_x", "q0.25_x", "median_x", "max_x"]
+
+
+def test_a_distribution_function_means_the_same_in_python_and_sql():
+    by_python = make_query([lw.cdf("x", [0, 5, 10])], "key", None, SCHEMA)
+    by_sql = parse("SELECT key, CDF(x) FROM t GROUP BY key, BIN(x, 0, 5, 10)", SCHEMA)
+    assert by_python.text == by_sql.text == parse(by_python.text, SCHEMA).text
+
+
+def test_what_means_the_same_has_the_same_text():
+    for one, other in (
+        ("x = 5", "x IN (5)"),
+        ("NOT NOT x > 1", "x > 1"),
+        ("NOT x = 5", "x <> 5"),
+        ("yes", "yes = TRUE"),
+    ):
+        assert parse_condition(one, SCHEMA) == parse_condition(other, SCHEMA)
+
+
+def test_too_many_statistics_are_refused_quickly():
+    with pytest.raises(errors.InvalidParameter, match="at most 100"):
+        parse(f"SELECT {', '.join(['COUNT(*)'] * 5000)} FROM t", SCHEMA)
+
+
+def test_statistics_are_named_apart():
+    query = make_query([lw.count(), lw.count(), lw.mean("x"), lw.mean("x", name="m")], "key", None, SCHEMA)
+    assert [each.name for each in query.statistics] == ["count", "count_2", "mean_x", "m"]
+    with pytest.raises(errors.InvalidParameter):
+        make_query([lw.count(name="a"), lw.count("x", name="A")], (), None, SCHEMA)
+    with pytest.raises(errors.InvalidParameter):
+        make_query([lw.count(name="key")], "key", None, SCHEMA)
+
+
+# --- what a condition means: against DuckDB itself, on random tables ---
+
+
+def random_condition(rng, depth=3):
+    if depth and rng.random() < 0.6:
+        kind = rng.choice(["AND", "OR", "NOT"])
+        if kind == "NOT":
+            return (
+                f"NOT {random_condition(rng, depth - 1)}"
+                if rng.random() < 0.5
+                else f"NOT ({random_condition(rng, depth - 1)})"
+            )
+        parts = [random_condition(rng, depth - 1) for _ in range(rng.choice([2, 3]))]
+        joined = f" {kind} ".join(parts)
+        return f"({joined})" if rng.random() < 0.5 else joined
+    column, values = rng.choice(
+        [("x", ["1.5", "2", "-3"]), ("y", ["1", "2", "7"]), ("key", ["'a'", "'b'"]), ("yes", ["TRUE", "FALSE"]),
+         ("day", ["DATE '2024-01-01'", "DATE '2024-02-29'"])]
+    )  # fmt: skip
+    value, other = rng.choice(values), rng.choice(values)
+    operator = rng.choice(["=", "<>", "<", "<=", ">", ">=", "!="])
+    return rng.choice(
+        [f"{column} {operator} {value}", f"{value} {operator} {column}", f"{column} IS NULL", f"{column} IS NOT NULL",
+         f"{column} IN ({value}, {other})", f"{column} NOT IN ({value}, {other})", "x < y", "yes",
+         f"{column} BETWEEN {value} AND {other}", f"{column} NOT BETWEEN {value} AND {other}"]
+    )  # fmt: skip
+
+
+def test_conditions_mean_what_sql_means():
+    rng = random.Random(11)
+    rows = [
+        {
+            "x": rng.choice([None, 1.5, 2.0, -3.0]),
+            "y": rng.choice([None, 1.0, 2.0, 7.0]),
+            "key": rng.choice([None, "a", "b", "c"]),
+            "yes": rng.choice([None, True, False]),
+            "day": rng.choice([None, date(2024, 1, 1), date(2024, 2, 29)]),
+        }
+        for _ in range(300)
+    ]  # fmt: skip
+    table = arrow(rows, ["x", "y", "key", "yes", "day"])
+    columns = {"x": lw.number(-5, 5), "y": lw.number(0, 9), "key": lw.keys("a"), "yes": "boolean", "day": "date"}
+    schema = make_schema("t", columns, None, None, "add_remove", None)
+    plain = duckdb.connect()
+    plain.register("t", table)
+    for _ in range(150):
+        condition = random_condition(rng)
+        expected = plain.execute(f"SELECT COUNT(*) FROM t WHERE {condition}").fetchone()[0]
+        plan = plan_of(schema, (lw.count(),), where=condition)
+        assert engine_tally(schema, plan, table) == {0: [(expected,)]}, condition
