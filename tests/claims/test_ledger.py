@@ -318,6 +318,22 @@ def test_L1_T25_processes_that_make_one_ledger_at_once_spend_one_budget(where):
         assert not list(Path(where).parent.glob(".lapwing-*"))
 
 
+def test_L1_nobody_makes_a_ledger_while_another_looks_whether_there_is_one(postgres, monkeypatch):
+    tables, refused = store.tables, []
+
+    def slowly(connection):
+        if not refused:
+            refused.append(None)
+            with pytest.raises(errors.LedgerError, match="busy") as caught:
+                Ledger.open(postgres, epsilon=1, wait=0.2)
+            refused.append(caught.value)
+        return tables(connection)
+
+    monkeypatch.setattr(store, "tables", slowly)
+    assert Ledger.open(postgres, epsilon=1).charge("a", "0.1").number == 2
+    assert len(refused) == 2
+
+
 @pytest.mark.parametrize("links", [True, False], ids=["with hard links", "without hard links"])
 def test_L3_kill_at_every_single_step_of_making_leaves_a_whole_ledger_or_none(tmp_path, monkeypatch, links):
     """Killed before each call of the system that names something, and before each statement and commit."""

@@ -48,6 +48,9 @@ from .store import VERSION, Row, Store
 _log = logging.getLogger("lapwing.ledger")
 _log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
 
+_MAKING = 7667
+"""The number of the lock that whoever makes a ledger on a server holds."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -440,7 +443,10 @@ class Ledger:
         with self._plainly():
             if not store.is_there(self._kept):
                 return False
-        with self._transaction() as connection:
+        server = self._kept.file is None
+        with self._transaction(write=server) as connection:
+            if server:  # one that is being made has some of its tables, or tables without rows
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock_shared({_MAKING})")
             return self._is_made(connection)
 
     def _is_made(self, connection: sa.Connection) -> bool:
@@ -472,7 +478,7 @@ class Ledger:
                 store.put_new(self._kept.file, self.where, wait, fill)
             return
         with self._transaction(write=True) as connection:
-            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7667)")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MAKING})")
             if not self._is_made(connection):
                 self._fill(connection, total, total_delta)
 
