@@ -19,13 +19,13 @@ from page import PAGE, ROOT, machine, replace_section, step, table
 from simulation import DATA, read, simulate, truths, weights_of
 
 import lapwing as lw
+from lapwing.measure.measurement import Estimate
 from lapwing.noise.mechanism import NINETY_FIVE
 from lapwing.plan.plan import Plan
 from lapwing.plan.planning import make_plan
 from lapwing.question.query import Statistic
 from lapwing.question.schema import Schema, make_schema
 from lapwing.question.sql import make_query
-from lapwing.release.estimate import Estimate
 from lapwing.sensitivity import Neighbors
 
 REPETITIONS = 20_000

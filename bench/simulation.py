@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from lapwing import DiscreteLaplace, number
 from lapwing.engine.connect import connect
-from lapwing.measure.measurement import target_of
+from lapwing.measure.measurement import Estimate
 from lapwing.noise.entropy import SYSTEM
 from lapwing.noise.mechanism import NINETY_FIVE
 from lapwing.plan.plan import Part, Plan
 from lapwing.question.query import Statistic
 from lapwing.question.schema import Column, Schema
-from lapwing.release.estimate import Estimate, estimates
+from lapwing.release.estimate import estimates
 from lapwing.release.pipeline import Tally, _noisy
 
 Floats = NDArray[np.float64]
@@ -136,7 +136,7 @@ class RepeatedTally:
 
 def read(plan: Plan, frame: pd.DataFrame) -> Tally:
     """Return the exact sums, by the engine that a release uses."""
-    return Tally(plan, connect(frame, plan.schema.name).tally(plan.schema, plan.lowered))
+    return Tally(connect(frame, plan.schema.name).tally(plan.schema, plan.lowered))
 
 
 def simulate(
@@ -145,12 +145,12 @@ def simulate(
     """Return, for each statistic, the values and bars of many releases, one after the other."""
     fields = (plan.schema, plan.query, plan.epsilon, plan.parts, plan.confidence, plan.rows)
     repeated = Repeated(*fields, once=plan, repetitions=repetitions)
-    answer = _noisy(repeated, RepeatedTally(plan, tally, repetitions), SYSTEM)  # type: ignore[arg-type]
+    answer = _noisy(repeated, RepeatedTally(tally, repetitions), SYSTEM)  # type: ignore[arg-type]
     rows, cells = answer.get("rows"), answer["cells"]
-    if not any(part.measurement.whole for part in plan.parts):
+    if not any(part.measurement.public_rows for part in plan.parts):
         return estimates(repeated, cells, rows, confidence, simultaneous)
     one = replace(plan, rows=max(rows, 1))  # the whole-table forms look at one group only
-    with patch("lapwing.release.estimate.DiscreteLaplace", _Quick), patch("lapwing.plan.plan.DiscreteLaplace", _Quick):
+    with patch("lapwing.measure.linear.DiscreteLaplace", _Quick):
         each = [
             estimates(one, [[[cell[i]] for cell in part] for part in cells], rows, confidence, simultaneous)
             for i in range(repetitions)
@@ -187,11 +187,11 @@ def weights_of(schema: Schema, frame: pd.DataFrame) -> Floats:
     if schema.person is None:
         return np.ones(len(frame))
     rows = frame.groupby(schema.person)[schema.person].transform("size").to_numpy()
-    return np.minimum(schema.rows_per_person * schema.weight // rows, schema.weight) / schema.weight
+    return np.minimum(schema.rows_per_person * schema.row_weight // rows, schema.row_weight) / schema.row_weight
 
 
 def _truth(plan: Plan, statistic: Statistic, frame: pd.DataFrame, weights: Floats) -> float:
-    if target_of(statistic) is None:
+    if statistic.counts_rows:
         return float(weights.sum())
     if statistic.kind == "proportion":
         values: Floats = frame.eval(str(statistic.condition).replace('"', "`")).to_numpy(float)

@@ -47,17 +47,17 @@ MUTANTS = (
         "the scale of the noise is 5 % too small",
         "T13",
         "bound",
-        "plan/plan.py",
-        "return self.sensitivity(part, n) / part.epsilon",
-        "return self.sensitivity(part, n) / part.epsilon * Fraction(19, 20)",
+        "measure/measurement.py",
+        "        return self.sensitivity(setting) / setting.epsilon\n",
+        "        return self.sensitivity(setting) / setting.epsilon * Fraction(19, 20)\n",
     ),
     Mutant(
         "less noise is added than the plan declares",
         "T36",
         "laws",
-        "release/pipeline.py",
-        "        scale = plan.scale(part, public)\n",
-        "        scale = plan.scale(part, public) * 99 / 100\n",
+        "measure/measurement.py",
+        "        scale, length = self.scale(setting), self.length(setting.groups)\n",
+        "        scale, length = self.scale(setting) * 99 / 100, self.length(setting.groups)\n",
     ),
     Mutant(
         "the law of the sampler is a little off",
@@ -95,17 +95,17 @@ MUTANTS = (
         "one array of noise serves all cells of a measurement",
         "T20",
         "laws",
-        "release/pipeline.py",
-        "noise = [draws(scale, plan.length(part), entropy, progress) for _ in part.measurement.names]",
-        "noise = [draws(scale, plan.length(part), entropy, progress)] * len(part.measurement.names)",
+        "measure/measurement.py",
+        "noise = [draws(scale, length, entropy, progress) for _ in self.names]",
+        "noise = [draws(scale, length, entropy, progress)] * len(self.names)",
     ),
     Mutant(
         "one number of noise serves all groups",
         "T20",
         "laws",
-        "release/pipeline.py",
-        "noise = [draws(scale, plan.length(part), entropy, progress) for _ in part.measurement.names]",
-        "noise = [np.repeat(draws(scale, 1, entropy), plan.length(part)) for _ in part.measurement.names]",
+        "measure/measurement.py",
+        "noise = [draws(scale, length, entropy, progress) for _ in self.names]",
+        "noise = [np.repeat(draws(scale, 1, entropy), length) for _ in self.names]",
     ),
     Mutant(
         "the key of the noise is always the same",
@@ -201,8 +201,8 @@ MUTANTS = (
         "T18",
         "sensitivities",
         "engine/lowering.py",
-        "shared = to.divided.format(a=k * whole, b=rows)",
-        "shared = whole",
+        "shared = to.divided.format(a=k * full, b=rows)",
+        "shared = full",
     ),
     Mutant(
         "a person is bounded before WHERE",
@@ -217,13 +217,35 @@ MUTANTS = (
         "T35",
         "sensitivities",
         "engine/lowering.py",
-        'people = [f"people AS (SELECT person, {_weight(schema, \'COUNT(*)\', to)}", "  FROM bounded '
-        'GROUP BY person),"]\n'
+        'people = [f"people AS (SELECT person, {weight}", "  FROM bounded GROUP BY person),"]\n'
         '        return people, "bounded JOIN people USING (person)"',
         'by = ", ".join(["person", *(f"k{i}" for i in range(len(keys)))])\n'
-        '        people = [f"people AS (SELECT {by}, {_weight(schema, \'COUNT(*)\', to)}", f"  FROM '
-        'bounded GROUP BY {by}),"]\n'
+        '        people = [f"people AS (SELECT {by}, {weight}", f"  FROM bounded GROUP BY {by}),"]\n'
         '        return people, f"bounded JOIN people USING ({by})"',
+    ),
+    Mutant(
+        "a person counts once for each row, and not once in each group",
+        "T18",
+        "sensitivities",
+        "engine/lowering.py",
+        'bounded = f"DISTINCT {bounded}"',
+        'bounded = f"{bounded}"',
+    ),
+    Mutant(
+        "a person in several groups moves the number of people by one",
+        "T35",
+        "sensitivities",
+        "measure/people.py",
+        "return min(counted_in, setting.groups) * self.row_weight(schema)",
+        "return self.row_weight(schema)",
+    ),
+    Mutant(
+        "the number of people is not doubled for change_one",
+        "T15",
+        "sensitivities",
+        "measure/people.py",
+        'schema.rows_per_person * (1 if schema.neighbors == "add_remove" else 2)',
+        "schema.rows_per_person",
     ),
     Mutant(
         "a person has any number of keys",
@@ -237,7 +259,7 @@ MUTANTS = (
         "squares are not bounded anew",
         "T15",
         "sensitivities",
-        "measure/measurement.py",
+        "measure/partition.py",
         "return self.fine * int(self.grid.steps**self.degree) if self.degree else 1",
         "return self.fine * int(self.grid.steps) if self.degree else 1",
     ),
@@ -246,16 +268,16 @@ MUTANTS = (
         "T13",
         "sensitivities",
         "measure/measurement.py",
-        "        return 2 * schema.mass * self.mass\n",
-        "        return schema.mass * self.mass\n",
+        "        return 2 * schema.person_l1 * self.mass\n",
+        "        return schema.person_l1 * self.mass\n",
     ),
     Mutant(
         "a sum moves by U - L when one person comes",
         "T13",
         "sensitivities",
-        "measure/measurement.py",
-        "            return max(abs(self.grid.low), abs(self.grid.high))\n",
-        "            return self.grid.high - self.grid.low - 1\n",
+        "measure/totals.py",
+        "        return max(abs(self.grid.low), abs(self.grid.high))\n",
+        "        return self.grid.high - self.grid.low - 1\n",
     ),
     Mutant(
         "every measurement spends all of ε",
@@ -599,7 +621,7 @@ MUTANTS = (
         "T12",
         "replay",
         "release/pipeline.py",
-        "    if any(part.measurement.whole for part in plan.parts) or plan.counts_publicly:\n",
+        "    if any(each.public_rows for each in plan.measured) or plan.counts_publicly:\n",
         "    if tally.rows:\n",
     ),
     Mutant(
@@ -607,8 +629,8 @@ MUTANTS = (
         "T12",
         "replay",
         "release/pipeline.py",
-        "        scale = plan.scale(part, public)\n",
-        "        scale = plan.scale(part, public) * (1 + tally.rows // 2**17)\n",
+        "        setting = plan.setting(part, public)\n",
+        "        setting = replace(plan.setting(part, public), epsilon=part.epsilon / (1 + tally.rows // 2**17))\n",
     ),
     Mutant(
         "a huge value is an error",
@@ -625,10 +647,10 @@ MUTANTS = (
         "empty groups get no noise",
         "T10",
         "laws",
-        "release/pipeline.py",
-        "        found.append([add(cell, groups, value) for cell, value in zip(noise, exactly, strict=True)])\n",
-        "        found.append([add(cell * np.isin(np.arange(len(cell)), groups), groups, value) "
-        "for cell, value in zip(noise, exactly, strict=True)])\n",
+        "measure/measurement.py",
+        "        return [add(cell, groups, value) for cell, value in zip(noise, exactly, strict=True)]\n",
+        "        return [add(cell * np.isin(np.arange(len(cell)), groups), groups, value) "
+        "for cell, value in zip(noise, exactly, strict=True)]\n",
     ),
     Mutant(
         "the threshold for keys is one too low",
@@ -651,8 +673,8 @@ MUTANTS = (
         "T13",
         "laws",
         "measure/selection.py",
-        "widest = 2 * max(level, 1 - level) * self.schema.mass",
-        "widest = max(level, 1 - level) * self.schema.mass",
+        "widest = 2 * max(level, 1 - level) * self.schema.person_l1",
+        "widest = max(level, 1 - level) * self.schema.person_l1",
     ),
     Mutant(
         "choices are 2 % surer than they may be",
@@ -693,7 +715,7 @@ MUTANTS = (
         "T13",
         "laws",
         "measure/selection.py",
-        "return Fraction(2 * self.schema.mass) if alone and not self.grouped else 2 * widest",
+        "return Fraction(2 * self.schema.person_l1) if alone and not self.grouped else 2 * widest",
         "return widest",
     ),
     Mutant(
@@ -701,8 +723,8 @@ MUTANTS = (
         "T13",
         "laws",
         "measure/selection.py",
-        'return self.schema.mass * (1 if self.schema.neighbors == "add_remove" else 2)',
-        "return self.schema.mass",
+        'return self.schema.person_l1 * (1 if self.schema.neighbors == "add_remove" else 2)',
+        "return self.schema.person_l1",
     ),
     # --- after the noise ---
     Mutant(
@@ -717,9 +739,9 @@ MUTANTS = (
         "error bars are too narrow",
         "T31",
         "coverage",
-        "plan/plan.py",
-        "        return float(weight * DiscreteLaplace(scale).simultaneous_margin(cells, confidence))\n",
-        "        return float(weight * DiscreteLaplace(scale * 7 / 8).simultaneous_margin(cells, confidence))\n",
+        "measure/linear.py",
+        "        return float(weight * DiscreteLaplace(scale).simultaneous_margin(groups, confidence))\n",
+        "        return float(weight * DiscreteLaplace(scale * 7 / 8).simultaneous_margin(groups, confidence))\n",
     ),
     Mutant(
         "error bars that should hold at once are those of single cells",
@@ -777,15 +799,10 @@ MUTANTS = (
         "T25",
         "ledgers",
         "release/pipeline.py",
-        "        entry = ledger.charge(asked, plan.epsilon, analyst=analyst)\n"
-        "    answer = entry.answer\n"
-        "    if not entry.answered:  # new, or charged before and never answered\n"
-        "        answer = ledger.record(entry, _answer(plan, table, entropy, progress))\n",
-        "        noisy = _answer(plan, table, entropy, progress)\n"
-        "        entry = ledger.charge(asked, plan.epsilon, analyst=analyst)\n"
-        "    answer = entry.answer\n"
-        "    if not entry.answered:  # new, or charged before and never answered\n"
-        "        answer = ledger.record(entry, noisy)\n",
+        "        entry = ledger.charge(question, epsilon, delta, analyst)\n",
+        "        made = noisy()\n"
+        "        noisy = lambda: made\n"
+        "        entry = ledger.charge(question, epsilon, delta, analyst)\n",
     ),
     Mutant(
         "what is charged depends on a balance that was read before",
@@ -833,8 +850,8 @@ MUTANTS = (
         "ledgers",
         "release/pipeline.py",
         "    if not entry.answered:  # new, or charged before and never answered\n"
-        "        answer = ledger.record(entry, _answer(plan, table, entropy, progress))\n",
-        "    answer = _answer(plan, table, entropy, progress)\n"
+        "        answer = ledger.record(entry, noisy())\n",
+        "    answer = noisy()\n"
         "    if not entry.answered:  # new, or charged before and never answered\n"
         "        ledger.record(entry, answer)\n",
     ),
@@ -966,17 +983,17 @@ MUTANTS = (
         "keys cost no δ",
         "T11 T25",
         "ledgers",
-        "release/discover.py",
-        "        entry = ledger.charge(asked, plan.epsilon, plan.delta, analyst)\n",
-        "        entry = ledger.charge(asked, plan.epsilon, analyst=analyst)\n",
+        "release/pipeline.py",
+        "        entry = ledger.charge(question, epsilon, delta, analyst)\n",
+        "        entry = ledger.charge(question, epsilon, analyst=analyst)\n",
     ),
     Mutant(
         "a release does not count against the analyst's cap",
         "T25",
         "ledgers",
         "release/pipeline.py",
-        "        entry = ledger.charge(asked, plan.epsilon, analyst=analyst)\n",
-        "        entry = ledger.charge(asked, plan.epsilon)\n",
+        "        entry = ledger.charge(question, epsilon, delta, analyst)\n",
+        "        entry = ledger.charge(question, epsilon, delta)\n",
     ),
     Mutant(
         "noise for tests is not labelled",

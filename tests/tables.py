@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lapwing.engine.connect import connect
+from lapwing.measure.kinds import KINDS
 from lapwing.measure.measurement import Sums
 from lapwing.plan.planning import make_plan
 from lapwing.question.schema import Schema
@@ -71,10 +72,10 @@ def make(rows, form, folder, names=tuple(TYPES)):
 def engine_tally(schema: Schema, plan, table) -> dict[int, list[tuple[int, ...]]]:
     """Return {group: cells of each measurement} from the engine."""
     asked = connect(table, schema.name)
-    tally = Tally(plan, asked.tally(schema, plan.on(asked.dialect).lowered))
+    tally = Tally(asked.tally(schema, plan.on(asked.dialect).lowered))
     found: dict[int, list[tuple[int, ...]]] = {}
     for number, part in enumerate(plan.parts):
-        groups, columns = tally.cells(part, number)
+        groups, columns = part.measurement.exact_cells(tally.exact(plan, number))
         for group, *cells in zip(groups.tolist(), *(column.tolist() for column in columns), strict=True):
             found.setdefault(group, [()] * len(plan.parts))[number] = tuple(cells)
     return found
@@ -110,6 +111,7 @@ def python_tally(schema: Schema, plan, rows, where=lambda row: True) -> dict[int
                 total[1] += weight
                 total[2] += weight * i
                 total[3] += weight * i * i
+    _count_people(schema, plan, kept, sums)
     if not plan.query.by:
         sums.setdefault(0, [[0, 0, 0, 0] for _ in plan.parts])
     return {
@@ -118,13 +120,37 @@ def python_tally(schema: Schema, plan, rows, where=lambda row: True) -> dict[int
     }
 
 
+def _count_people(schema: Schema, plan, kept, sums) -> None:
+    """Count each person once in every group they are in, where the number of people is measured."""
+    groups: dict[object, set[int]] = {}
+    for row in kept:
+        group = _group(schema, plan.query, row)
+        if group is not None:
+            groups.setdefault(row.get("person"), set()).add(group)
+    for number, part in enumerate(plan.parts):
+        if part.measurement.form == "people":
+            for own in sums.values():
+                own[number] = [0, 0, 0, 0]
+            full = 2**16 if plan.groups > schema.rows_per_person else 1
+            for own in groups.values():
+                weight = full if len(own) <= schema.rows_per_person else schema.rows_per_person * full // len(own)
+                for group in own:
+                    sums[group][number][0] += weight
+
+
+def measurement_of(form, *values, **named):
+    """Return a measurement by the word for its kind."""
+    (kind,) = (kind for kind in KINDS if kind.form == form)
+    return kind(*values, **named)
+
+
 def index(measurement, row):
     """Return the grid index of a cell, None if it is missing."""
     if measurement.column is None:
         return 0
     value = row.get(measurement.column)
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return measurement.grid.steps // 2 if measurement.form.startswith("whole") else None
+        return measurement.grid.steps // 2 if measurement.public_rows else None
     if measurement.form == "count":
         return 0
     grid = measurement.grid

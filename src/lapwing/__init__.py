@@ -8,7 +8,7 @@
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
     Source                       a table about people: plan, release, sql; discover and bounds for what is not public
     number, keys                 what a column may hold: bounds, or keys to group by
-    count, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
+    count, people, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
     Ledger                       a budget that lasts, is shared, and cannot be overspent
     audit                        check on this machine that all of this keeps what it promises
@@ -27,7 +27,21 @@ from .noise.distributions import DiscreteLaplace, Laplace
 from .noise.intervals import epsilon_for, size_for
 from .noise.mechanism import LaplaceMechanism, laplace, randomized_response
 from .noise.sampler import discrete_laplace
-from .question.query import cdf, count, histogram, max, mean, median, min, proportion, quantile, std, sum, variance
+from .question.query import (
+    cdf,
+    count,
+    histogram,
+    max,
+    mean,
+    median,
+    min,
+    people,
+    proportion,
+    quantile,
+    std,
+    sum,
+    variance,
+)
 from .question.schema import keys, number
 
 if TYPE_CHECKING:
@@ -61,6 +75,7 @@ __all__ = [
     "median",
     "min",
     "number",
+    "people",
     "proportion",
     "quantile",
     "randomized_response",

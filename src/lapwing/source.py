@@ -21,11 +21,12 @@ from typing import Any
 from . import exact
 from .engine.connect import connect, is_url
 from .engine.dialect import Dialect
-from .engine.table import Progress, Table
+from .engine.table import Table
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError, NoLedger, RequestError, suggestion
 from .exact import Number
 from .ledger.ledger import Ledger
 from .ledger.place import Place, beside, default, file_name
+from .measure.cells import Progress
 from .noise.entropy import SYSTEM, Entropy
 from .noise.mechanism import NINETY_FIVE
 from .plan.plan import Plan, bar_confidence
@@ -33,9 +34,10 @@ from .plan.planning import make_plan
 from .question import sql
 from .question.query import Query, Statistic
 from .question.schema import Column, Schema, keys, make_schema, number, plain
-from .release.bounds import Bounds, clipped, find_bounds, plan_bounds
+from .release.bounds import Bounds, find_bounds, plan_bounds
 from .release.discover import Discovery, KeyPlan, discover, plan_keys
 from .release.pipeline import make_release
+from .release.recall import clipped
 from .release.result import Release
 from .sensitivity import Neighbors
 

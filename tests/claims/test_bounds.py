@@ -18,8 +18,9 @@ from lapwing.engine.connect import connect
 from lapwing.noise.distributions import DiscreteLaplace
 from lapwing.noise.entropy import EntropyForTests
 from lapwing.question.schema import make_schema
-from lapwing.release.bounds import Bounds, borders, edges, ends, plan_bounds, recall_bounds, seen
+from lapwing.release.bounds import Bounds, borders, edges, ends, plan_bounds, seen
 from lapwing.release.pipeline import Tally
+from lapwing.release.recall import recall
 from lapwing.release.result import Release
 
 from ..tables import NASTY, distance, engine_tally
@@ -89,7 +90,7 @@ def test_K4_one_person_moves_the_histogram_by_at_most_the_sensitivity(rows, most
     for part in parts:
         (moved,) = distance(whole, engine_tally(plan.schema, plan, part.reset_index(drop=True)), plan.parts)
         assert moved <= plan.sensitivity(plan.parts[0]) // (2 if neighbors == "change_one" else 1)
-    assert plan.sensitivity(plan.parts[0]) == schema.mass * (2 if neighbors == "change_one" else 1)
+    assert plan.sensitivity(plan.parts[0]) == schema.person_l1 * (2 if neighbors == "change_one" else 1)
 
 
 def made(cells, epsilon=1, kind="number", person=None):
@@ -130,9 +131,9 @@ def test_K4_the_bar_of_the_share_outside_holds():
     schema = make_schema("t", {"x": "number"}, None, None, "add_remove", None)
     plan = plan_bounds(schema, "x", epsilon="0.2")
     (part,) = plan.parts
-    tally = Tally(plan, connect(pd.DataFrame({"x": values}), "t").tally(plan.schema, plan.lowered))
+    tally = Tally(connect(pd.DataFrame({"x": values}), "t").tally(plan.schema, plan.lowered))
     exactly = np.zeros(plan.groups, dtype=int)
-    groups, (counts,) = tally.cells(part, 0)
+    groups, (counts,) = part.measurement.exact_cells(tally.exact(plan, 0))
     exactly[groups] = counts
     noise = lw.discrete_laplace(plan.scale(part), (400, plan.groups), entropy=EntropyForTests(3))
     held, chosen = 0, set()
@@ -370,7 +371,7 @@ def test_a_histogram_by_another_key_too_is_no_search_for_bounds(tmp_path):
     columns = {"x": lw.number(-(10**15), 10**15), "g": lw.keys("a", "b")}
     source = source_of(tmp_path, pd.DataFrame({"x": [1.0], "g": ["a"]}), columns=columns)
     answer = source.release(lw.histogram("x", edges(False)), by="g", epsilon=1)
-    assert recall_bounds(source.schema, source.ledger, answer.entry) is None
+    assert isinstance(recall(source.schema, source.ledger, answer.entry), Release)
 
 
 @pytest.mark.parametrize(

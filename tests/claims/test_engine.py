@@ -13,11 +13,11 @@ from lapwing import errors
 from lapwing.engine import duckdb as engine
 from lapwing.engine.connect import connect
 from lapwing.engine.lowering import lower
-from lapwing.measure.measurement import Measurement
+from lapwing.measure.measurement import Sums
 from lapwing.question.schema import make_schema
 from lapwing.question.sql import make_query
 
-from ..tables import FORMS, TYPES, arrow, distance, engine_tally, make, plan_of, python_tally
+from ..tables import FORMS, TYPES, arrow, distance, engine_tally, make, measurement_of, plan_of, python_tally
 from .test_measure import QUERIES, ROW, schema_of
 
 GRIDS = [
@@ -317,9 +317,9 @@ def test_T14_one_outlier_counts_as_the_bound(tmp_path):
 
 
 def test_every_measured_cell_of_a_measurement_has_a_slot():
-    for form in ("rows", "count", "total", "mean", "variance", "whole sum", "whole variance"):
-        measurement = Measurement(form, None if form == "rows" else "x")
-        assert len(measurement.cells((0, 0, 0, 0))) == len(measurement.names)
+    for form in ("rows", "count", "total", "mean", "variance", "whole sum", "whole variance", "people"):
+        measurement = measurement_of(form, None if form == "rows" else "x")
+        assert len(measurement.cells(Sums(0, 0, 0, 0))) == len(measurement.names)
 
 
 def test_E3_a_limit_of_memory_changes_no_integer(tmp_path, monkeypatch):

@@ -95,7 +95,7 @@ def repeated(statistics, values, *, k=None, neighbors="add_remove", epsilon=1, m
     plan = plan_of(schema, statistics, "run", epsilon=epsilon)
     noisy = []
     for part in plan.parts:
-        grid, weight = part.measurement.grid, schema.weight
+        grid, weight = part.measurement.grid, schema.row_weight
         index = [math.floor((v - float(grid.low * grid.step)) / float(grid.step) + 0.5) for v in values]
         if part.measurement.condition is not None:
             index = [int(v > 5) for v in values]

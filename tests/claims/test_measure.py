@@ -1,7 +1,8 @@
 """Claims P1 to P6: what one person can move, and what the cells give back."""
 
+import math
 from fractions import Fraction as F
-from itertools import product
+from itertools import combinations, product
 
 import duckdb
 import numpy as np
@@ -12,12 +13,26 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.measure.measurement import Measurement, Sums, is_whole, measurements
+from lapwing.measure.kinds import measurements
+from lapwing.measure.measurement import Setting, Sums
+from lapwing.measure.public_n import has_public_n
 from lapwing.plan.planning import make_plan
 from lapwing.question.schema import Grid, make_schema, number
 from lapwing.question.sql import make_query, parse
 
-from ..tables import CODES, DAYS, KEYS, NASTY, PERSONS, distance, engine_tally, make, plan_of, python_tally
+from ..tables import (
+    CODES,
+    DAYS,
+    KEYS,
+    NASTY,
+    PERSONS,
+    distance,
+    engine_tally,
+    make,
+    measurement_of,
+    plan_of,
+    python_tally,
+)  # fmt: skip
 
 COLUMNS = {
     "x": lw.number(-2, 7, integer=True),
@@ -80,16 +95,72 @@ def test_P1_P4_no_person_moves_the_cells_by_more_than_declared(
         one = rows if neighbors == "add_remove" else rows + new[:1]
         two = rows + (new[1:2] or new[:1] if neighbors == "change_one" else new[:1])
     tallies = [engine_tally(schema, plan, make(side, "arrow", None)) for side in (one, two)]
-    n = len(two) if is_whole(schema, plan.query) else None
+    n = len(two) if has_public_n(schema, plan.query) else None
     for moved, part in zip(distance(*tallies, plan.parts), plan.parts, strict=True):
         assert moved <= plan.sensitivity(part, n)
+
+
+PEOPLE = [
+    ((lw.people(),), (), None),
+    ((lw.people(),), ("code",), None),
+    ((lw.people(),), ("key", "code"), "x > 0 OR yes"),
+    ((lw.people(), lw.count(), lw.mean("x")), ("key",), None),
+]
+
+
+@settings(max_examples=60)
+@given(
+    rows=st.lists(ROW, max_size=12),
+    mine=st.lists(ROW, max_size=5),
+    instead=st.lists(ROW, max_size=5),
+    question=st.sampled_from(PEOPLE),
+    k=st.integers(1, 4),
+    neighbors=st.sampled_from(["add_remove", "change_one"]),
+)
+def test_P7_a_person_counts_once_in_each_group_and_moves_no_more_than_declared(
+    rows, mine, instead, question, k, neighbors
+):
+    schema = schema_of(True, k, neighbors)
+    plan = plan_of(schema, *question)
+    kept = {None: lambda row: True, "x > 0 OR yes": lambda row: above(row["x"], 0) or row["yes"] is True}[question[2]]
+    others = [row for row in rows if row["person"] != "p"]
+    sides = [[*others, *({**row, "person": "p"} for row in own)] for own in (mine, instead)]
+    sides[0] = others if neighbors == "add_remove" else sides[0]
+    number = [each.form for each in plan.measured].index("people")
+    tallies = []
+    for side in sides:
+        found = engine_tally(schema, plan, make(side, "arrow", None))
+        expected = python_tally(schema, plan, side, kept)
+        tallies.append({group: cells[number] for group, cells in found.items() if any(cells[number])})
+        assert tallies[-1] == {group: cells[number] for group, cells in expected.items() if any(cells[number])}
+    moved = sum(abs(tallies[0].get(group, (0,))[0] - tallies[1].get(group, (0,))[0]) for group in set().union(*tallies))
+    assert moved <= plan.sensitivity(plan.parts[number])
+
+
+def above(value, least):
+    return value is not None and value == value and abs(value) != math.inf and value > least
+
+
+@pytest.mark.parametrize("groups", range(1, 6))
+@pytest.mark.parametrize("k", range(1, 5))
+def test_P7_the_sensitivity_is_the_largest_move_over_all_sets_of_groups(groups, k):
+    """By a second computation: every set of groups a person may be in, with exact shares."""
+    sets = [set(own) for size in range(groups + 1) for own in combinations(range(groups), size)]
+    shares = [[F(min(len(own), k), max(len(own), 1)) if g in own else F(0) for g in range(groups)] for own in sets]
+    apart = [sum(abs(a - b) for a, b in zip(one, two, strict=True)) for one in shares for two in shares]
+    for neighbors, most in (("add_remove", max(map(sum, shares))), ("change_one", max(apart))):
+        columns = {"g": lw.keys(range(groups))}
+        schema = make_schema("t", columns, "person", k, neighbors, None)
+        plan = plan_of(schema, (lw.people(),), ("g",))
+        (part,) = plan.parts
+        assert plan.sensitivity(part) * part.measurement.unit(plan.setting(part)) == most
 
 
 @pytest.mark.parametrize("form", ["rows", "count", "mean", "variance"])
 @pytest.mark.parametrize("value", [0, 1, 4, 9])
 @pytest.mark.parametrize("missing", [False, True])
 def test_P1_a_row_carries_exactly_its_mass(form, value, missing):
-    measurement = Measurement(
+    measurement = measurement_of(
         form, None if form == "rows" else "x", grid=Grid(F(1), -3, 6), missing=missing and form != "rows"
     )
     cells = measurement.cells(Sums(5, 5, 5 * value, 5 * value * value))
@@ -118,19 +189,19 @@ VALUES = st.lists(st.integers(0, 12), min_size=1, max_size=30)
 
 @given(values=VALUES, low=st.integers(-20, 20))
 def test_P2_mean_count_and_sum_come_back_exactly(values, low):
-    measurement = Measurement("mean", "x", grid=Grid(F(1, 3), low, low + 12))
+    measurement = measurement_of("mean", "x", grid=Grid(F(1, 3), low, low + 12))
     above, below = measurement.cells(sums(values))
     truth = [F(1, 3) * (low + v) for v in values]
     high = low + 12
     assert F(1, 3) * F(above * high + below * low, above + below) == sum(truth) / len(values)
-    schema = schema_of(False, 1, "add_remove")
-    assert weighed(measurement.linear("sum", schema), (above, below)) == sum(truth)
-    assert weighed(measurement.linear("count", schema), (above, below)) == len(values)
+    setting = Setting(schema_of(False, 1, "add_remove"), None, F(1), 1)
+    assert weighed(measurement.linear(lw.sum("x"), setting), (above, below)) == sum(truth)
+    assert weighed(measurement.linear(lw.count("x"), setting), (above, below)) == len(values)
 
 
 @given(values=VALUES, low=st.integers(-20, 20))
 def test_P3_variance_mean_count_and_sum_come_back_exactly(values, low):
-    measurement = Measurement("variance", "x", grid=Grid(F(1, 3), low, low + 12))
+    measurement = measurement_of("variance", "x", grid=Grid(F(1, 3), low, low + 12))
     cells = measurement.cells(sums(values))
     b0, b1, b2 = (F(cell) for cell in cells)
     n, total = len(values), b0 + b1 + b2
@@ -138,9 +209,9 @@ def test_P3_variance_mean_count_and_sum_come_back_exactly(values, low):
     mean = sum(truth) / n
     assert 12**2 * (b0 * b2 - b1**2 / 4) / total**2 / 9 == sum((v - mean) ** 2 for v in truth) / n
     assert F(1, 3) * (low + 12 * (b1 / 2 + b2) / total) == mean
-    schema = schema_of(False, 1, "add_remove")
-    assert weighed(measurement.linear("sum", schema), cells) == sum(truth)
-    assert weighed(measurement.linear("count", schema), cells) == n
+    setting = Setting(schema_of(False, 1, "add_remove"), None, F(1), 1)
+    assert weighed(measurement.linear(lw.sum("x"), setting), cells) == sum(truth)
+    assert weighed(measurement.linear(lw.count("x"), setting), cells) == n
 
 
 def sums(values):
@@ -217,7 +288,7 @@ def test_P1_several_cells_under_change_one_count_twice(person):
     for statistics in ((lw.mean("x"),), (lw.variance("x"),), (lw.count("x"), lw.count())):
         plan = plan_of(schema, statistics, where="x <> 100")
         (part,) = plan.parts
-        assert plan.sensitivity(part) == 2 * schema.mass * part.measurement.mass
+        assert plan.sensitivity(part) == 2 * schema.person_l1 * part.measurement.mass
 
 
 def test_P1_a_total_is_bounded_by_the_end_further_from_zero():

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing.measure import selection
-from lapwing.measure.measurement import Spread
-from lapwing.measure.selection import Aim, _between, _Rows, _spread
+from lapwing.measure.selection import Aim, Spread, _between, _Rows, _spread
 from lapwing.noise.entropy import SYSTEM
 from lapwing.question.schema import make_schema
 from lapwing.release.estimate import estimates
@@ -103,12 +102,12 @@ def chooser(levels, neighbors="add_remove", interval=False, by=(), person=False,
     schema = make_schema("t", columns, "p" if person else None, 2 if person else None, neighbors, None)
     plan = plan_of(schema, lw.quantile("x", list(levels)), by, epsilon=1)
     (part,) = plan.parts
-    made = plan.selection(part)
+    made = part.measurement.selection(plan.setting(part))
     if not interval:
         object.__setattr__(made, "measurement", replace(made.measurement, interval=False))
     for name in ("inside", "aside"):  # the claims hold for any shift, and small ones matter more on few rows
         if name == "inside" or (interval and made.measurement.inner):
-            made.__dict__[name] = F(made.schema.weight)
+            made.__dict__[name] = F(made.schema.row_weight)
     return made
 
 
@@ -274,7 +273,7 @@ def test_Q3_a_heavy_value_is_divided_evenly():
 def test_Q3_a_person_in_several_groups_and_values(neighbors, few_parts, monkeypatch):
     """All ways to divide a person of two rows, in halves, over two groups of two values, beside other people."""
     made = chooser((F(1, 3), F(2, 3)), neighbors, by="g", person=True, high=1)
-    half = made.schema.weight // 2
+    half = made.schema.row_weight // 2
     spots = [(group, x) for group in range(2) for x in range(2)]
     people = [[(*spots[i], half) for i in chosen] for chosen in combinations_with_replacement(range(4), 4)]
     people.append([])
@@ -350,7 +349,7 @@ def repeat(values, column, levels, times, epsilon=1, intervals=True, person=Fals
     index = np.clip(np.floor(np.asarray(values) / float(grid.step) + 0.5).astype(np.int64) - grid.low, 0, grid.steps)
     indices, weights = np.unique(index, return_counts=True)
     spread = Spread(np.repeat(np.arange(times), len(indices)), np.tile(indices, times), np.tile(weights, times))
-    return plan, plan.selection(part).release(spread, times, SYSTEM), np.sort(index)
+    return plan, part.measurement.selection(plan.setting(part)).release(spread, times, SYSTEM), np.sort(index)
 
 
 @pytest.mark.usefixtures("frozen_noise")

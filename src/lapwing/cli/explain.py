@@ -14,7 +14,7 @@ from ..exact import text
 from .output import confidence_option, format_option, print_json, source_argument
 
 if TYPE_CHECKING:
-    from ..plan.plan import Part, Plan
+    from ..plan.plan import Plan
     from ..question.query import Statistic
     from ..question.schema import Schema
     from ..release.discover import Discovery
@@ -32,30 +32,29 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     \b
     lapwing explain visits.toml 2
     """
-    from ..release.bounds import recall_bounds
-    from ..release.discover import recall_keys
-    from ..release.pipeline import recall
+    from ..release.bounds import Bounds
+    from ..release.discover import Discovery
+    from ..release.recall import recall
     from ..source import Source
 
     opened = Source.open(source)
-    where = opened.schema, opened.ledger, entry
-    keys = recall_keys(*where)
-    if keys is not None:
-        keys = replace(keys.at(confidence), plan=keys.plan.on(opened.dialect))
+    found = recall(opened.schema, opened.ledger, entry)
+    if found is None:
+        raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
+    if isinstance(found, Discovery):
+        keys = replace(found.at(confidence), plan=found.plan.on(opened.dialect))
         if form == "json":
             print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
         else:
             click.echo(_key_stages(keys))
         return
-    bounds = recall_bounds(*where)
-    made = recall(*where) if bounds is None else bounds.release
-    if made is None:
-        raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
+    made = found.release if isinstance(found, Bounds) else found
     made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
+    shown = found if isinstance(found, Bounds) else made
     if form == "json":
-        print_json(plan=made.plan.to_dict(), release=(bounds or made).to_dict())
+        print_json(plan=made.plan.to_dict(), release=shown.to_dict())
     else:
-        click.echo(_stages(made.plan, made, str(bounds or made)))
+        click.echo(_stages(made.plan, made, str(shown)))
 
 
 def _instead(plan: Plan, statistic: Statistic) -> list[str]:
@@ -63,7 +62,7 @@ def _instead(plan: Plan, statistic: Statistic) -> list[str]:
     parts = plan.answering(statistic)
     if statistic.level is not None:
         return _chosen(plan, statistic)
-    if statistic.kind not in ("mean", "proportion", "variance", "std") or plan.parts[parts[0]].measurement.whole:
+    if statistic.kind not in ("mean", "proportion", "variance", "std") or plan.parts[parts[0]].measurement.public_rows:
         return []
     column = None if statistic.column is None else plan.schema.columns[statistic.column]
     entry = catalogue.entry(statistic.kind)
@@ -84,19 +83,6 @@ def _chosen(plan: Plan, statistic: Statistic) -> list[str]:
         f"     (Noise on {statistic.text} itself would need the scale {text(sensitivity / plan.parts[i].epsilon)}: one "
         f"person can move it by {text(sensitivity)}, claim {entry.claim}.)"
     ]
-
-
-def _quantiles(plan: Plan, part: Part) -> str:
-    """Say how the quantiles of a column were chosen."""
-    selection, one = plan.selection(part), plan.schema.weight
-    levels = ", ".join(text(level) for level in part.measurement.levels)
-    told = (
-        f"     {part.measurement.name} ({levels}): values chosen by permute-and-flip (claims Q1 to Q3) at ε = "
-        f"{text(selection.each)}{f', {selection.depth} times one after the other' if selection.depth > 1 else ''}"
-    )
-    if part.measurement.interval:
-        told += f"; rows counted around them for the bars, noise scale {text(selection.scale / one)} (claim Q5)"
-    return told
 
 
 def _first_stages(schema: Schema, question: str, spent: str, entry: int | None) -> list[str]:
@@ -135,23 +121,12 @@ def _stages(plan: Plan, made: Release, answer: str) -> str:
         "4. Aggregated  by the engine, in exact integers (claims E1 to E3):",
         *(f"     {line}" for line in plan.sql.splitlines()),
         "5. Noise       integer Laplace noise (claim N1), independent for every cell; quantiles are chosen (claim N6):"
-        if any(part.measurement.levels for part in plan.parts)
+        if any(each.chosen_values for each in plan.measured)
         else "5. Noise       integer Laplace noise (claim N1), independent for every cell:",
     ]
     rows = made.answer.get("rows")
     for part in plan.parts:
-        if part.measurement.levels:
-            lines.append(_quantiles(plan, part))
-            continue
-        measurement, unit = part.measurement, part.measurement.unit(schema)
-        cells = f"cells {', '.join(measurement.names)}"
-        if measurement.bins:
-            tree = measurement.tree
-            cells = f"{tree.size:,} cells, the nodes of {tree.levels} levels over {tree.bins:,} bins (claim D1)"
-        lines.append(
-            f"     {measurement.name}: {cells}; one person moves them by at most "
-            f"{text(plan.sensitivity(part, rows) * unit)} in all; noise scale {text(plan.scale(part, rows) * unit)}"
-        )
+        lines.append(f"     {part.measurement.explanation(plan.setting(part, rows))}")
     for statistic in plan.query.statistics:
         lines += _instead(plan, statistic)
     lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", answer]

@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidParameter, InvalidSource
+from ..measure.cells import Progress
 from ..question.query import literal, quoted
 from ..question.schema import Column, Key, Kind, Schema, written
 from . import frames, reading, records
 from .dialect import DUCKDB
 from .lowering import cell_name
-from .table import Field, Problem, Progress, T, Table, interruptible, whole_columns
+from .table import Field, Problem, T, Table, interruptible, whole_columns
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",

@@ -22,13 +22,13 @@ engines is in ``dialect``.  Proofs: docs/explanation/measure.md.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..measure.measurement import Measurement, target_of
-from ..question.query import All, Compare, Condition, Missing, Not, OneOf, Query, Some
+from ..measure.kinds import columns_read
+from ..measure.measurement import Measurement
+from ..question.query import All, Condition, Missing, Not, OneOf, Query, Some
 from ..question.schema import Schema
 from .dialect import DUCKDB, Dialect
 
@@ -38,39 +38,36 @@ _LONGEST_NAME = 61
 
 @dataclass(frozen=True)
 class Lowered:
-    """The SQL of a query, the columns it reads, its tables of keys (table, column), and how many groups there are.
+    """The SQL of a query, the columns it reads, and its tables of keys (table, column).
 
-    ``sums`` is None where no sums are needed; ``spreads`` has one SQL for each measurement of quantiles.
+    ``sums`` is None where no sums are needed; ``own`` has one SQL for each measurement that has SQL of its own.
     """
 
     sums: str | None
-    spreads: tuple[str, ...]
+    own: tuple[str, ...]
     columns: tuple[str, ...]
     keys: tuple[tuple[str, str], ...]
-    groups: int
 
     @property
     def sql(self) -> str:
         """All of the SQL."""
-        return ";\n".join([*([] if self.sums is None else [self.sums]), *self.spreads])
+        return ";\n".join([*([] if self.sums is None else [self.sums]), *self.own])
 
 
 def lower(schema: Schema, query: Query, measured: Sequence[Measurement], to: Dialect = DUCKDB) -> Lowered:
     """Return the SQL that measures."""
     keys = _keys(schema, query, to)
-    summed = [each for each in measured if each.form != "quantiles"]
-    spread = [each for each in measured if each.form == "quantiles"]
-    needed = summed or not measured or any(target_of(statistic) is None for statistic in query.statistics)
+    summed = [each for each in measured if not each.own_sql]
+    own = [each for each in measured if each.own_sql]
+    needed = summed or not measured or any(statistic.counts_rows for statistic in query.statistics)
 
     def sql(some: Sequence[Measurement]) -> str:
-        read = _read(schema, query, some, _columns(schema, query, some), keys, to)
+        read = _read(schema, query, some, columns_read(schema, query, some), keys, to)
         return "\n".join([*read, *_sum(schema, some, keys, to)]) + to.ending
 
     sums = sql(summed) if needed else None
     tables = tuple((key.table, key.column) for key in keys if key.table is not None)
-    groups = math.prod(key.size for key in keys)
-    columns = tuple(_columns(schema, query, measured))
-    return Lowered(sums, tuple(sql([each]) for each in spread), columns, tables, groups)
+    return Lowered(sums, tuple(sql([each]) for each in own), columns_read(schema, query, measured), tables)
 
 
 def _read(
@@ -89,23 +86,27 @@ def _read(
     joins = "".join(f" LEFT JOIN {key.table} ON {key.value} = {key.table}.key" for key in keys if people and key.table)
     bounded = ", ".join([*person, *grouped, *indices]) or "1 AS one"
     kept = "MATERIALIZED " if people and to.weights == "join" else ""
+    where = _where(schema, query.where, to)
+    if any(each.counts_people for each in measured):  # one row for each person and group
+        bounded = f"DISTINCT {bounded}"
+        where += "".join(f" AND {key.number} IS NOT NULL" for key in keys)
     return [
         *_cells(schema, columns, to, _only_indexed(query, measured)),
         f"bounded AS {kept}(SELECT {bounded}",
-        f"  FROM cleaned{joins}{_where(schema, query.where, to)}),",
+        f"  FROM cleaned{joins}{where}),",
     ]
 
 
 def _indexed(measured: Sequence[Measurement]) -> Iterator[tuple[int, Measurement]]:
     """Yield the measurements that have an index, with their numbers."""
-    return ((j, each) for j, each in enumerate(measured) if each.form not in ("rows", "tree"))
+    return ((j, each) for j, each in enumerate(measured) if each.indexed)
 
 
 def _only_indexed(query: Query, measured: Sequence[Measurement]) -> set[str]:
     """Return the columns that are read for an index and nothing else; an index is missing by a test of its own."""
-    counted = {each.column for each in measured if each.form == "count"}
+    counted = {each.column for each in measured if each.sums == "present"}
     conditions = [each for each in (query.where, *(each.condition for each in measured)) if each is not None]
-    elsewhere = {*query.by, *counted, *(name for each in conditions for name in _named(each))}
+    elsewhere = {*query.by, *counted, *(name for each in conditions for name in each.columns)}
     return {each.column for _, each in _indexed(measured) if each.column is not None} - elsewhere
 
 
@@ -140,15 +141,17 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], 
     quantiles, a group has one sum for each grid index.
     """
     people = schema.person is not None
-    spread = ["i0"] if [each.form for each in measured] == ["quantiles"] else []
-    sums = [_Sum("n", ("COUNT(*)",))] if spread else _sums(measured, to)
+    alone = [each for each in measured if each.own_sql]
+    spread = ["i0"] if any(each.indexed for each in alone) else []
+    sums = [_Sum("n", ("COUNT(*)",))] if alone else _sums(measured, to)
+    full = alone[0].row_weight(schema) if alone else schema.row_weight
     window = people and to.weights == "window"
     by = [*(f"k{i}" for i in range(len(keys))), *(["c" if window else "w"] if people else []), *spread]
     summed = ", ".join([*by, *(f"{expression} AS {name}" for each in sums for expression, name in each.limbs)])
-    lines, rows = _counted(schema, measured, keys, to) if people else ([], "bounded")
+    lines, rows = _counted(schema, measured, keys, full, to) if people else ([], "bounded")
     lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{_group_by(by)}){',' if window else ''}")
     if window:
-        lines.append(f"weighed AS (SELECT tally.*, {_weight(schema, 'c', to)} FROM tally)")
+        lines.append(f"weighed AS (SELECT tally.*, {_weight(schema, 'c', full, to)} FROM tally)")
     joins, known, cell = "", [f"{each} IS NOT NULL" for each in spread], []
     for i, key in enumerate(keys):
         if people or key.table is None:
@@ -170,22 +173,23 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], 
 
 
 def _counted(
-    schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect
+    schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], full: int, to: Dialect
 ) -> tuple[list[str], str]:
     """Return the steps that give rows their person's number of rows c, or weight w, and where such rows are."""
     if to.weights == "join":
-        people = [f"people AS (SELECT person, {_weight(schema, 'COUNT(*)', to)}", "  FROM bounded GROUP BY person),"]
+        weight = _weight(schema, "COUNT(*)", full, to)
+        people = [f"people AS (SELECT person, {weight}", "  FROM bounded GROUP BY person),"]
         return people, "bounded JOIN people USING (person)"
     kept = [*(f"k{i}" for i in range(len(keys))), *(f"i{j}" for j, _ in _indexed(measured))]
     counted = ", ".join([*kept, "COUNT(*) OVER (PARTITION BY person) AS c"])
     return [f"counted AS (SELECT {counted} FROM bounded),"], "counted"
 
 
-def _weight(schema: Schema, rows: str, to: Dialect) -> str:
-    """Return the weight w of each of so many rows of one person (claim E2)."""
-    k, whole = schema.rows_per_person, schema.weight
-    shared = to.divided.format(a=k * whole, b=rows)
-    return f"CAST(CASE WHEN {rows} <= {k} THEN {whole} ELSE {shared} END AS {to.integer}) AS w"
+def _weight(schema: Schema, rows: str, full: int, to: Dialect) -> str:
+    """Return the weight w of each of so many rows of one person, where a row in full weighs ``full`` (claim E2)."""
+    k = schema.rows_per_person
+    shared = to.divided.format(a=k * full, b=rows)
+    return f"CAST(CASE WHEN {rows} <= {k} THEN {full} ELSE {shared} END AS {to.integer}) AS w"
 
 
 def _group_by(expressions: Sequence[str]) -> str:
@@ -227,27 +231,9 @@ def _keys(schema: Schema, query: Query, to: Dialect) -> list[_Key]:
     return found
 
 
-def _columns(schema: Schema, query: Query, measured: Sequence[Measurement]) -> list[str]:
-    """Return the declared columns that the query reads, in the order of their declaration."""
-    used = {*query.by, *(each.column for each in measured if each.column is not None)}
-    for condition in (query.where, *(each.condition for each in measured)):
-        if condition is not None:
-            used |= _named(condition)
-    return [name for name in schema.columns if name in used]
-
-
-def _named(condition: Condition) -> set[str]:
-    if isinstance(condition, All | Some):
-        return {name for part in condition.parts for name in _named(part)}
-    if isinstance(condition, Not):
-        return _named(condition.part)
-    found = {condition.column}
-    return found | {condition.other} if isinstance(condition, Compare) and condition.other is not None else found
-
-
 def kept(schema: Schema, column: str, where: Condition | None, to: Dialect) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns to read, and the steps from the table to ``kept``: rows that count, with person and cell."""
-    named = {column} | (set() if where is None else _named(where))
+    named = {column} | (set() if where is None else where.columns)
     columns = tuple(name for name in schema.columns if name in named)
     chosen = [*(["person"] if schema.person is not None else []), f"{cell_name(column, to)} AS cell"]
     return columns, [
@@ -281,7 +267,7 @@ def _index(measurement: Measurement, to: Dialect) -> str:
     if measurement.condition is not None:
         return f"CASE WHEN {_condition(measurement.condition, to)} THEN 1 ELSE 0 END"
     cell = cell_name(measurement.column or "", to)
-    if measurement.form == "count":
+    if measurement.sums == "present":
         return f"CASE WHEN {cell} IS NOT NULL THEN 0 END"
     grid = measurement.grid
     low, high = to.double(grid.low * grid.step), to.double(grid.high * grid.step)

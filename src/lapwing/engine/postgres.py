@@ -20,11 +20,12 @@ from urllib.parse import unquote
 from numpy.typing import NDArray
 
 from ..errors import InvalidParameter
+from ..measure.cells import Progress
 from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
 from .lowering import cell_name
 from .reading import EXACT, MARK
-from .table import Field, Problem, Progress, T, Table, added, interruptible, quiet, whole_columns
+from .table import Field, Problem, T, Table, added, interruptible, quiet, whole_columns
 
 _SETTINGS = """
 SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';

@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidParameter, InvalidSource, Shown
-from ..measure.cells import column
+from ..measure.cells import Progress, column
 from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import SPARK
 from .lowering import cell_name
 from .reading import EXACT, MARK
-from .table import Field, Progress, T, Table, added, interruptible, quiet
+from .table import Field, T, Table, added, interruptible, quiet
 
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
 _FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'

@@ -20,15 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EngineError, InvalidSource
-from ..measure.cells import column
-from ..measure.measurement import Spread
+from ..measure.cells import Progress, column
 from ..question.schema import Key, Kind, Schema
 from .dialect import Dialect
 from .keys import LoweredKeys
 from .lowering import Lowered
 from .names import places
 
-Progress = Callable[[float], None]
 T = TypeVar("T")
 
 COMPLETE = "What was charged stays charged; the same question again completes it at no charge."
@@ -37,11 +35,11 @@ log = logging.getLogger("lapwing.engine")
 log.addHandler(logging.NullHandler())
 
 
-class Counted(NamedTuple):
-    """What an engine returns: columns of sums (group, rows, …), and the ``Spread`` of each measurement of quantiles."""
+class Integers(NamedTuple):
+    """What an engine returns: columns of sums (group, rows, …), and those of each SQL of its own (group, …)."""
 
     sums: list[NDArray[Any]]
-    spreads: list[Spread]
+    own: list[list[NDArray[Any]]]
 
 
 class Session(Protocol):
@@ -166,12 +164,12 @@ class Table(ABC):
     def tells_apart(self, type_name: str) -> bool:
         """Return whether two people always look different in a column of this type."""
 
-    def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Counted:
+    def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Integers:
         """Run the query; return its integers."""
-        queries = [*([] if lowered.sums is None else [lowered.sums]), *lowered.spreads]
+        queries = [*([] if lowered.sums is None else [lowered.sums]), *lowered.own]
         told = None if progress is None else _Shares(progress, len(queries))
 
-        def work() -> Counted:
+        def work() -> Integers:
             found = []
             with self.opened(schema, lowered.columns, dict(lowered.keys), told) as session:
                 for sql in queries:
@@ -179,7 +177,7 @@ class Table(ABC):
                     if told is not None:
                         told.done += 1
             sums = [] if lowered.sums is None else found.pop(0)
-            return Counted(sums, list(map(_sorted, found)))
+            return Integers(sums, found)
 
         return self.guarded("failed while it was read", COMPLETE, work)
 
@@ -230,17 +228,6 @@ _FLOAT = re.compile("float.*|real|double.*", re.IGNORECASE)
 def _short(type_name: str) -> str:
     """Return a type without what is in its brackets: an ENUM has values there."""
     return re.split("[(<]", type_name)[0]
-
-
-def _sorted(columns: Sequence[NDArray[Any]]) -> Spread:
-    """Return a spread in an order that does not depend on the engine."""
-    group, index, weight = columns or (np.empty(0, dtype=np.int64),) * 3
-    width = int(index.max()) + 1 if len(index) else 1
-    if int(group.max(initial=0)) * width < 2**62:
-        order = np.argsort(group.astype(np.int64) * width + index)  # several times faster than by two keys
-    else:
-        order = np.lexsort((index, group))
-    return Spread(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
 
 
 def whole_columns(chunks: Iterable[Sequence[Sequence[Any]]]) -> list[NDArray[Any]]:

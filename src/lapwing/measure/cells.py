@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..noise.entropy import Entropy
+from ..noise.sampler import discrete_laplace
+
 Column = NDArray[Any]
+Progress = Callable[[float], None]
 
 READABLE = 100_000
 """Up to this many integers an answer records them as lists of numbers that people can read."""
 
+_ARRAY_SCALE = 2**50
 _AT_ONCE = 2**16
 _WORD = 8
 _WIDEST = 37
@@ -47,6 +53,18 @@ def add(into: Column, places: NDArray[np.int64], values: Column) -> Column:
     exactly = into.astype(object)
     exactly[places] += values.astype(object)
     return exactly
+
+
+def draws(scale: Fraction, size: int, entropy: Entropy, progress: Progress | None = None) -> Column:
+    """Return independent noise as a column; beyond what int64 holds, as Python's integers."""
+    if scale <= _ARRAY_SCALE:
+        return discrete_laplace(scale, size, entropy=entropy)
+    found = np.empty(size, dtype=object)
+    for i in range(size):
+        if progress is not None and i % 1000 == 0:
+            progress(i / size)
+        found[i] = discrete_laplace(scale, entropy=entropy)
+    return found
 
 
 def recorded(found: Sequence[Sequence[Column]]) -> list[list[Any]]:

@@ -36,16 +36,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..noise.entropy import Entropy
-from ..noise.sampler import discrete_laplace, race
+from ..noise.sampler import race
 from ..question.schema import Schema
-from .measurement import Measurement, Spread
+from .cells import draws
 from .tree import margins
+
+if TYPE_CHECKING:
+    from .quantiles import Quantiles
 
 PARTS = 2**14
 """Into how many parts a grid step is divided; a value with more rows has several in each part."""
@@ -65,9 +68,26 @@ _ENDS = _COUNTS = Fraction(3, 16)
 _SHOWN = Fraction(19, 20)
 """The confidence for which the ends of bars are placed; bars of any other are made of the same ends."""
 
-_ARRAY_SCALE = 2**50
-
 Column = NDArray[Any]
+
+
+class Spread(NamedTuple):
+    """What the engine returns for quantiles, sorted by group and grid index: the weight of the rows at each index."""
+
+    groups: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+
+def sorted_spread(columns: Sequence[NDArray[Any]]) -> Spread:
+    """Return columns of the engine in an order that does not depend on it."""
+    group, index, weight = columns or (np.empty(0, dtype=np.int64),) * 3
+    width = int(index.max()) + 1 if len(index) else 1
+    if int(group.max(initial=0)) * width < 2**62:
+        order = np.argsort(group.astype(np.int64) * width + index)  # several times faster than by two keys
+    else:
+        order = np.lexsort((index, group))
+    return Spread(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
 
 
 class Aim(NamedTuple):
@@ -81,7 +101,7 @@ class Aim(NamedTuple):
 class Selection:
     """How the quantiles of a column are found at a given ε: made from public parameters alone."""
 
-    measurement: Measurement
+    measurement: Quantiles
     schema: Schema
     grouped: bool
     epsilon: Fraction
@@ -114,29 +134,29 @@ class Selection:
     @property
     def moved(self) -> int:
         """How far one person can move the counts in L1, in units of weight (claim P1)."""
-        return self.schema.mass * (1 if self.schema.neighbors == "add_remove" else 2)
+        return self.schema.person_l1 * (1 if self.schema.neighbors == "add_remove" else 2)
 
-    def reach(self, level: Fraction, alone: bool = False) -> Fraction:
+    def score_range(self, level: Fraction, alone: bool = False) -> Fraction:
         """Return R of claim Q2, in units of weight; ``alone`` says that no other choice divides the rows."""
-        widest = 2 * max(level, 1 - level) * self.schema.mass
+        widest = 2 * max(level, 1 - level) * self.schema.person_l1
         if self.schema.neighbors == "add_remove":
             return widest
-        return Fraction(2 * self.schema.mass) if alone and not self.grouped else 2 * widest
+        return Fraction(2 * self.schema.person_l1) if alone and not self.grouped else 2 * widest
 
     # --- what is aimed at ---
 
     @cached_property
     def inside(self) -> Fraction:
         """How many rows inside an extreme aims, in units of weight, so that the values beyond it seldom win."""
-        return self._rows(float(self.reach(Fraction(0)) / self.each) * (_USUAL + self._breadth))
+        return self._rows(float(self.score_range(Fraction(0)) / self.each) * (_USUAL + self._breadth))
 
     @cached_property
     def aside(self) -> Fraction:
         """How far from a quantile the ends of its bar aim, in units of weight: so that the counts can show it."""
         levels, half = self.measurement.inner, self.measurement.borders // 2
         shown = max(self.margins(level, _SHOWN, [half])[0] for level in levels)
-        strayed = _USUAL * float(max(self.reach(level) for level in levels) / self.each)
-        chosen = (_USUAL + 1) * float(self.reach(Fraction(0)) / self.end)
+        strayed = _USUAL * float(max(self.score_range(level) for level in levels) / self.each)
+        chosen = (_USUAL + 1) * float(self.score_range(Fraction(0)) / self.end)
         return self._rows(shown + strayed + chosen)
 
     @property
@@ -145,7 +165,7 @@ class Selection:
 
     def _rows(self, weight: float) -> Fraction:
         """Return a weight, rounded up to whole rows."""
-        return Fraction(math.ceil(weight / self.schema.weight) * self.schema.weight)
+        return Fraction(math.ceil(weight / self.schema.row_weight) * self.schema.row_weight)
 
     # --- how good it is ---
 
@@ -154,17 +174,17 @@ class Selection:
         nodes = len(self.measurement.levels)
         candidates = self._breadth + (math.log(PARTS) if nodes > 1 else 0.0)
         beyond = math.log(groups * nodes) - math.log(1 - confidence)
-        reach = self.reach(level, True) if nodes == 1 else self.depth * self.reach(Fraction(0))
+        reach = self.score_range(level, True) if nodes == 1 else self.depth * self.score_range(Fraction(0))
         aimed = self.inside if level in (0, 1) else 0
-        rows = (float(reach / self.each) * (candidates + beyond) + float(aimed)) / self.schema.weight
+        rows = (float(reach / self.each) * (candidates + beyond) + float(aimed)) / self.schema.row_weight
         return rows + self.depth - 1  # those at the places that divide
 
     def usual(self, level: Fraction, confidence: Fraction) -> float:
         """Return how many rows the rank is off where the values are spread evenly; for an extreme, what it aims at."""
         if level in (0, 1):
-            return float(self.inside / self.schema.weight)
-        own = float(self.reach(level, self.depth == 1) / self.each) * -math.log(1 - confidence)
-        return own * math.sqrt((1 + self.depth) / 2) / self.schema.weight  # a part of the errors of levels before
+            return float(self.inside / self.schema.row_weight)
+        own = float(self.score_range(level, self.depth == 1) / self.each) * -math.log(1 - confidence)
+        return own * math.sqrt((1 + self.depth) / 2) / self.schema.row_weight  # a part of the errors of levels before
 
     def margins(self, level: Fraction, confidence: Fraction, below: Sequence[int]) -> list[float]:
         """Return how far noise moves (weight below a border) - level·N, for each number of cells below a border.
@@ -182,7 +202,7 @@ class Selection:
     def release(
         self, spread: Spread, groups: int, entropy: Entropy, progress: Callable[[float], None] | None = None
     ) -> list[list[int]]:
-        """Return the values, ends and noisy counts of all groups, as ``Measurement.names`` lists them."""
+        """Return the values, ends and noisy counts of all groups, as ``Quantiles.names`` lists them."""
         starts = np.searchsorted(spread.groups, np.arange(groups + 1))
         chosen, counted = [], []
         for number, (first, last) in enumerate(pairwise(starts)):
@@ -224,11 +244,11 @@ class Selection:
         """Return the values of one group, then the ends of their bars."""
         rows = index * PARTS, weight
         if self.measurement.inner and len(self.measurement.levels) > 1:  # else no choice divides a value
-            rows = _spread(index, weight, self.schema.weight)
+            rows = _spread(index, weight, self.schema.row_weight)
         room = _Rows(*rows, 0, (self.measurement.grid.steps + 1) * PARTS - 1)
         values = list(self._split(room, self.measurement.inner, Fraction(0), Fraction(1), entropy))
         rooms = room.divided([place - place % PARTS + PARTS // 2 for place in values])  # of a value, half to each side
-        unit = self.each / self.reach(Fraction(0), not values)
+        unit = self.each / self.score_range(Fraction(0), not values)
         low, high = Aim(Fraction(0), self.inside), Aim(Fraction(1), -self.inside)
         least = [rooms[0].choose(low, unit, True, entropy)] if self.measurement.levels[0] == 0 else []
         most = [rooms[-1].choose(high, unit, True, entropy)] if self.measurement.levels[-1] == 1 else []
@@ -246,7 +266,7 @@ class Selection:
             return
         middle = len(levels) // 2
         level = (levels[middle] - low) / (high - low)
-        unit = self.each / self.reach(level, high - low == 1)
+        unit = self.each / self.score_range(level, high - low == 1)
         place = room.choose(Aim(level), unit, len(levels) == 1, entropy)
         below, above = room.divided([place])
         yield from self._split(below, levels[:middle], low, levels[middle], entropy)
@@ -257,7 +277,7 @@ class Selection:
         """Yield the lower and the upper end of each quantile's bar, by the rows between it and those beside it."""
         if not places:
             return
-        unit, aside = self.end / self.reach(Fraction(0)), self.aside
+        unit, aside = self.end / self.score_range(Fraction(0)), self.aside
         starts = [place - place % PARTS for place in places]
         for before, start, after in zip(
             [room.low - PARTS, *starts], starts, [*starts[1:], room.high + 1], strict=False
@@ -314,18 +334,6 @@ class _Rows:
         distances -= distances[sizes > 0].min()
         run, number = race(np.where(sizes > 0, distances, 0), unit / parts, sizes, entropy=entropy)
         return int(borders[(run + 1) // 2]) + (number + 1 if run % 2 == 0 else 0)
-
-
-def draws(scale: Fraction, size: int, entropy: Entropy, progress: Callable[[float], None] | None = None) -> Column:
-    """Return independent noise as a column; beyond what int64 holds, as Python's integers."""
-    if scale <= _ARRAY_SCALE:
-        return discrete_laplace(scale, size, entropy=entropy)
-    found = np.empty(size, dtype=object)
-    for i in range(size):
-        if progress is not None and i % 1000 == 0:
-            progress(i / size)
-        found[i] = discrete_laplace(scale, entropy=entropy)
-    return found
 
 
 def _spread(index: Column, weight: Column, block: int) -> tuple[Column, Column]:

@@ -8,7 +8,8 @@ from fractions import Fraction
 from .. import exact
 from ..errors import InvalidParameter
 from ..exact import NANO, Number
-from ..measure.measurement import Measurement, answering, measurements
+from ..measure.kinds import answering, measurements
+from ..measure.measurement import Measurement
 from ..measure.selection import MAX_VALUES
 from ..noise.mechanism import NINETY_FIVE
 from ..question.query import Query, Statistic
@@ -78,7 +79,7 @@ def make_plan(
         or made.groups > MAX_CELLS
     ):
         raise InvalidParameter(f"{made.groups:,}", "number of groups", f"so that there are at most {MAX_CELLS:,} cells")
-    values = made.groups * sum(len(each.levels) for each in measured)
+    values = made.groups * sum(each.chosen_values for each in measured)
     if values > MAX_VALUES:
         raise InvalidParameter(f"{values:,}", "number of quantiles, over all groups", f"at most {MAX_VALUES:,}")
     return made

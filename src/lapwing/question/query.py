@@ -6,6 +6,7 @@ question by it, so the same question in other words is the same question.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -15,9 +16,11 @@ from typing import Literal, overload
 from .. import exact
 from ..errors import InvalidParameter
 from ..exact import Number
-from .schema import MOST_BINS, bin_edges
+from .schema import MOST_BINS, Schema, bin_edges
 
-StatisticKind = Literal["count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile", "cdf"]
+StatisticKind = Literal[
+    "count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile", "cdf", "people"
+]
 Value = Fraction | str | bool | date
 
 MOST_PARTS = 10**6
@@ -35,6 +38,11 @@ class Compare:
     value: Value | None
     other: str | None = None
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it names."""
+        return frozenset({self.column} if self.other is None else {self.column, self.other})
+
     def __str__(self) -> str:
         right = quoted(self.other) if self.other is not None else literal(self.value)
         return f"{quoted(self.column)} {self.operator} {right}"
@@ -47,6 +55,11 @@ class OneOf:
     column: str
     values: tuple[Value, ...]
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it names."""
+        return frozenset({self.column})
+
     def __str__(self) -> str:
         return f"{quoted(self.column)} IN ({', '.join(map(literal, self.values))})"
 
@@ -56,6 +69,11 @@ class Missing:
     """Whether the cell is missing: NULL, or no value of the column's type."""
 
     column: str
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it names."""
+        return frozenset({self.column})
 
     def __str__(self) -> str:
         return f"{quoted(self.column)} IS NULL"
@@ -67,6 +85,11 @@ class Not:
 
     part: Condition
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it names."""
+        return self.part.columns
+
     def __str__(self) -> str:
         return f"NOT ({self.part})"
 
@@ -77,6 +100,11 @@ class All:
 
     parts: tuple[Condition, ...]
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it names."""
+        return frozenset(name for part in self.parts for name in part.columns)
+
     def __str__(self) -> str:
         return " AND ".join(_inside(part) for part in self.parts)
 
@@ -86,6 +114,11 @@ class Some:
     """At least one part is true."""
 
     parts: tuple[Condition, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it names."""
+        return frozenset(name for part in self.parts for name in part.columns)
 
     def __str__(self) -> str:
         return " OR ".join(_inside(part) for part in self.parts)
@@ -174,9 +207,21 @@ class Statistic:
     bins: int | None = None
 
     @property
+    def counts_rows(self) -> bool:
+        """Whether it is the number of rows."""
+        return self.kind == "count" and self.column is None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it is a count or a sum: a weighted sum of what is measured."""
+        return self.kind in ("count", "sum", "people")
+
+    @property
     def text(self) -> str:
         """The statistic as SQL writes it."""
         inside = "*" if self.column is None else quoted(self.column)
+        if self.kind == "people":
+            return f"COUNT(DISTINCT {inside})"
         if self.kind in ("variance", "std"):
             function = {"variance": "VAR", "std": "STDDEV"}[self.kind]
             return f"{function}_{'SAMP' if self.sample else 'POP'}({inside})"
@@ -193,7 +238,7 @@ class Statistic:
         kind: str = self.kind
         if self.level is not None:
             kind = _LEVELS.get(self.level, f"q{exact.text(self.level)}")
-        return kind if self.column is None else f"{kind}_{self.column}"
+        return kind if self.column is None or kind == "people" else f"{kind}_{self.column}"
 
 
 def _statistic(
@@ -230,6 +275,14 @@ def count(
 ) -> Statistic:
     """Ask for the number of rows, or of rows where ``column`` is not missing."""
     return _statistic("count", column, weight, error, name)
+
+
+def people(*, weight: Number | None = None, error: Number | None = None, name: str | None = None) -> Statistic:
+    """Ask for the number of people: each counts once in every group they are in.
+
+    Someone in more groups than rows_per_person counts less in each: in g groups, rows_per_person/g.
+    """
+    return _statistic("people", None, weight, error, name)
 
 
 def sum(
@@ -369,6 +422,11 @@ class Query:
     where: Condition | None = None
     edges: tuple[tuple[str, tuple[Fraction, ...]], ...] = ()
     titles: tuple[str, ...] = ()
+
+    def groups(self, schema: Schema) -> int:
+        """Return the number of groups, each of which will be in the answer."""
+        bins = dict(self.edges)
+        return math.prod(len(bins[key]) - 1 if key in bins else schema.columns[key].groups for key in self.by)
 
     @property
     def text(self) -> str:

@@ -80,6 +80,13 @@ class Column:
             return None
         return self.keys if self.other is None else (*self.keys, self.other)
 
+    @property
+    def groups(self) -> int:
+        """The number of its groups."""
+        if self.edges is not None:
+            return len(self.edges) - 1
+        return len(self.keys or ()) + (self.other is not None)
+
     def describe(self) -> dict[str, Any]:
         """Return the declaration as JSON holds it; a long list of keys by its digest."""
         told: dict[str, Any] = {"type": self.kind}
@@ -283,14 +290,14 @@ class Schema:
         return folded[0], self.columns[folded[0]]
 
     @property
-    def weight(self) -> int:
+    def row_weight(self) -> int:
         """The weight of one row, in the units in which rows are counted."""
         return 1 if self.person is None else WEIGHT
 
     @property
-    def mass(self) -> int:
+    def person_l1(self) -> int:
         """The most that the weights of one person add up to."""
-        return self.rows_per_person * self.weight
+        return self.rows_per_person * self.row_weight
 
 
 def make_schema(

@@ -18,7 +18,7 @@ from ..errors import InvalidParameter, UnsupportedQuery
 from ..exact import Number
 from . import query
 from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
-from .query import Condition, Query, Statistic, named
+from .query import Condition, Query, Statistic, named, quoted
 from .schema import MOST_BINS, Column, Schema, bin_edges, equal_bins
 
 _MOST_STATISTICS = 100
@@ -166,6 +166,13 @@ def _checked(statistic: Statistic, schema: Schema) -> Statistic:
         if isinstance(condition, str):
             return replace(statistic, condition=parse_condition(condition, schema))
         return statistic
+    if statistic.kind == "people":
+        if schema.person is None:
+            raise UnsupportedQuery(
+                "the number of people in a source that names no person",
+                "Here every row is one person: ask for COUNT(*).  Or name the column that tells people apart.",
+            )
+        return replace(statistic, column=schema.person)
     if statistic.column is None:
         return statistic
     name, column = schema.column(statistic.column)
@@ -263,6 +270,8 @@ def _edge(
 def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
     if isinstance(node, exp.Count):
         only(node, "this", "big_int")
+        if isinstance(node.this, exp.Distinct):
+            return _people(node.this, schema)
         every = isinstance(node.this, exp.Star) and not any(node.this.args.values())
         one = isinstance(node.this, exp.Literal) and not node.this.is_string  # COUNT(1)
         return query.count() if every or one else _of(node, query.count)
@@ -286,6 +295,20 @@ def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
     if node.key == "anonymous" and str(node.this).upper() == "CDF" and len(node.expressions) == 1:
         return Statistic("cdf", column_name(node.expressions[0]))
     return _quantile(node)
+
+
+def _people(node: exp.Distinct, schema: Schema) -> Statistic:
+    """Return COUNT(DISTINCT person)."""
+    only(node, "expressions")
+    asked = [column_name(each) for each in node.expressions]
+    person = schema.person or ""
+    if schema.person is not None and (len(asked) != 1 or asked[0].casefold() != person.casefold()):
+        raise UnsupportedQuery(
+            "COUNT(DISTINCT …) of something else than the person",
+            f"COUNT(DISTINCT {quoted(person)}) is the number of people.  For other columns: which keys occur is "
+            "private, and `lapwing discover` finds the frequent ones.",
+        )
+    return query.people()
 
 
 def _of(node: exp.Expression, make: Callable[[str], Statistic]) -> Statistic:

@@ -24,21 +24,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import exact, report
-from ..engine.table import Progress, Table
+from ..engine.table import Table
 from ..errors import CannotDeclare, UnsupportedQuery
 from ..exact import Number
 from ..ledger.ledger import Ledger
+from ..measure.cells import Progress
 from ..measure.tree import margins
 from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE
-from ..plan.clipped import Clipped
 from ..plan.plan import Plan
 from ..plan.planning import make_plan
 from ..question.query import count, quoted
 from ..question.schema import Column, Schema, number
 from ..question.sql import make_query
-from .pipeline import make_release, question, recall
+from .pipeline import make_release
 from .result import Release, bar_text
 
 _LARGEST = 10**15
@@ -102,7 +102,7 @@ def _widened(schema: Schema, name: str) -> Schema:
 
 def seen(plan: Plan) -> int:
     """Return how many rows a bin needs so that one with more is seen: 2m of claim K4."""
-    return math.ceil(Fraction(2 * _margin(plan), plan.schema.weight))
+    return math.ceil(Fraction(2 * _margin(plan), plan.schema.row_weight))
 
 
 def _margin(plan: Plan) -> int:
@@ -121,44 +121,6 @@ def find_bounds(
 ) -> Bounds:
     """Release the histogram, and return the bounds that follow from it."""
     return Bounds(make_release(plan, table, ledger, analyst=analyst, progress=progress, entropy=entropy))
-
-
-def clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:
-    """Return which columns of a plan are clamped, with the share of rows if the ledger holds a histogram of them."""
-    found = []
-    for name in plan.bounded:
-        column = plan.schema.columns[name]
-        told = Clipped(name, column.low or Fraction(0), column.high or Fraction(0), plan.schema.name, plan.query.where)
-        known = None if ledger is None or plan.query.where is not None else _latest(plan.schema, name, ledger)
-        if known is not None:
-            told = replace(told, share=known.beyond(told.low, told.high), entry=known.entry)
-        found.append(told)
-    return tuple(found)
-
-
-def _latest(schema: Schema, name: str, ledger: Ledger) -> Bounds | None:
-    """Return the last bounds of a column, over all rows, that the ledger holds for this version of the source."""
-    text = plan_bounds(schema, name, epsilon=1).query.text
-    for entry in reversed(ledger.entries()):
-        same = entry.answered and isinstance(entry.question, dict) and entry.question.get("query") == text
-        if same and entry.question == question(plan_bounds(schema, name, epsilon=entry.epsilon or 1)):
-            found = recall_bounds(schema, ledger, entry.number)
-            return found if found is not None and found.release.private else None
-    return None
-
-
-def recall_bounds(schema: Schema, ledger: Ledger, number: int) -> Bounds | None:
-    """Return the bounds that an entry of the ledger found, from its record; None if it is no question for bounds."""
-    entry = next((each for each in ledger.entries() if each.number == number), None)
-    asked = {} if entry is None or not isinstance(entry.question, dict) else entry.question
-    for name, told in asked.get("columns", {}).items():
-        if name in schema.columns and schema.columns[name].kind in ("number", "integer"):
-            plan = plan_bounds(schema, name, epsilon=1)
-            grouping = plan.query.text.partition(" GROUP BY ")[2]
-            if told == plan.schema.columns[name].describe() and asked["query"].partition(" GROUP BY ")[2] == grouping:
-                made = recall(plan.schema, ledger, number)
-                return None if made is None else Bounds(made)
-    return None
 
 
 @dataclass(frozen=True)
@@ -188,7 +150,7 @@ class Bounds:
     @property
     def margin(self) -> Fraction:
         """How many rows the noise of all bins stays within at once, with 95 %: a bin above it is occupied."""
-        return Fraction(_margin(self.release.plan), self.release.plan.schema.weight)
+        return Fraction(_margin(self.release.plan), self.release.plan.schema.row_weight)
 
     @cached_property
     def _occupied(self) -> list[int]:

@@ -26,18 +26,20 @@ from typing import Any
 from .. import exact, report
 from ..engine.dialect import DUCKDB, Dialect
 from ..engine.keys import LoweredKeys, lower_keys
-from ..engine.table import COMPLETE, Progress, Table
-from ..errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, UnsupportedQuery
+from ..engine.table import COMPLETE, Table
+from ..errors import CannotDeclare, InvalidParameter, InvalidSource, UnsupportedQuery
 from ..exact import Number
 from ..ledger.ledger import Entry, Ledger
+from ..measure.cells import Progress
 from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE
 from ..noise.sampler import discrete_laplace
 from ..plan.plan import bar_confidence
-from ..question.condition import condition_of, parse_condition, parsed
+from ..question.condition import parse_condition
 from ..question.query import Condition, count, named, quoted
 from ..question.schema import MAX_ROWS_PER_PERSON, Column, Key, Schema, keys, written
+from .pipeline import answered, unfit
 from .result import csv_text, library
 
 MOST_DELTA = Fraction(1, 100)
@@ -212,50 +214,29 @@ def discover(
 ) -> Discovery:
     """Charge, count, add noise, record what reaches the threshold, and return it; a repeated question is free."""
     plan = plan.on(table.dialect)
-    asked = plan.question()
-    entry = ledger.find(asked, plan.epsilon, plan.delta)
-    if entry is None or not entry.answered:
+
+    def check() -> None:
         table.check(plan.schema, plan.lowered.columns)
-        if entry is None and not ledger.delta.total:
+        if not ledger.delta.total:
             _refuse_without_delta(plan, ledger)
-        entry = ledger.charge(asked, plan.epsilon, plan.delta, analyst)
-    answer = entry.answer
-    if not entry.answered:  # new, or charged before and never answered
+
+    def noisy() -> dict[str, Any]:
         tally = KeyTally(table.count_keys(plan.schema, plan.lowered, progress))
-        noisy = table.guarded("failed while noise was added", COMPLETE, lambda: tally.shown(plan, entropy))
-        answer = ledger.record(entry, noisy)
-    return _discovery(plan, ledger, replace(entry, answer=answer), analyst)
+        return table.guarded("failed while noise was added", COMPLETE, lambda: tally.shown(plan, entropy))
+
+    asked = plan.question()
+    entry, answer = answered(ledger, asked, plan.epsilon, plan.delta, analyst=analyst, check=check, noisy=noisy)
+    return discovered(plan, ledger, replace(entry, answer=answer), analyst)
 
 
-def _discovery(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None) -> Discovery:
+def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None) -> Discovery:
+    """Return what an entry with an answer found; refuse an answer that is not one of its question."""
     answer = entry.answer
     if not isinstance(answer, dict) or len(answer.get("keys", ())) != len(answer.get("counts", [None])):
-        raise LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
+        raise unfit(ledger)
     left = ledger.remaining, ledger.delta.remaining
     completed = entry.repeated and not entry.answered
     return Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
-
-
-def recall_keys(schema: Schema, ledger: Ledger, number: int) -> Discovery | None:
-    """Return what an entry of the ledger found, from its record; None if it is no answered question for keys."""
-    entry = ledger.entry(number)
-    asked = None if entry is None else entry.question
-    if entry is None or not entry.answered or not isinstance(asked, dict) or "keys_per_person" not in asked:
-        return None
-    where = parsed(asked["query"], recorded=True).args.get("where")
-    plan = plan_keys(
-        schema,
-        asked["column"],
-        epsilon=entry.epsilon or 0,
-        delta=entry.delta or 0,
-        where=None if where is None else condition_of(where.this, schema),
-        keys_per_person=asked["keys_per_person"],
-    )
-    if plan.question() != asked:
-        raise InvalidSource(
-            schema.name, f"has changed since entry {number} was released", "Use the source file of that time."
-        )
-    return _discovery(plan, ledger, entry, entry.analyst)
 
 
 def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:

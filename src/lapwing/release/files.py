@@ -14,7 +14,8 @@ from typing import Any
 import duckdb
 from numpy.typing import NDArray
 
-from ..engine.table import Progress, interruptible
+from ..engine.table import interruptible
+from ..measure.cells import Progress
 from ..question.query import literal
 
 Piece = Mapping[str, NDArray[Any]]

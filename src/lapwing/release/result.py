@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,14 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import exact, report
-from ..engine.table import Progress
 from ..errors import InvalidParameter, MissingLibrary, OutputError
 from ..exact import Number
-from ..measure.cells import Column, unpacked
+from ..measure.cells import Column, Progress, unpacked
+from ..measure.linear import Noisy
+from ..measure.measurement import Estimate
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.plan import Plan, bar_confidence, level_of
 from ..question.schema import Key, bin_labels, written
-from .estimate import Estimate, Estimator, Noisy
+from .estimate import Estimator
 from .files import in_place_of, write_parquet
 
 _TEXT_ROWS = 40
@@ -117,7 +117,7 @@ class Release:
         return {
             str(each.name)
             for each in plan.query.statistics
-            if each.level is not None and not plan.parts[plan.answering(each)[0]].measurement.interval
+            if any(not plan.parts[i].measurement.has_bars for i in plan.answering(each))
         }
 
     def _cannot_be_negative(self, name: str) -> bool:
@@ -125,7 +125,7 @@ class Release:
         if statistic.kind == "sum":
             low = self.plan.schema.columns[statistic.column or ""].low
             return low is not None and low >= 0
-        return statistic.kind == "count"
+        return statistic.kind in ("count", "people")
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -288,7 +288,7 @@ class Release:
         if name not in self.estimates:
             raise InvalidParameter(name, "statistic", f"one of {', '.join(self.estimates)}")
         value, low, high = (end.tolist() for end in self.estimates[name])
-        if self.plan.parts and self.plan.parts[0].measurement.bins:
+        if self.plan.query.statistics[0].kind == "cdf":
             return self._curve(alt, name, value, low, high)
         groups = [", ".join(str(written(label)) for label in labels) or "all" for labels in self.labels]
         rows = [
@@ -373,12 +373,11 @@ class Release:
         told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
         if self._without_bars:
             told += " Quantiles were asked without intervals."
-        elif any(part.measurement.inner for part in self.plan.parts):
+        elif any(0 < (each.level or 0) < 1 for each in self.plan.query.statistics):
             told += " A quantile whose bar ends at a bound has too few rows on that side to say more."
         for part in self.plan.parts:
-            if {0, 1} & set(part.measurement.levels):
-                rows = math.ceil(self.plan.selection(part).inside / self.plan.schema.weight)
-                told += f" Minimum and maximum of {part.measurement.target} are values some {rows:,} rows inside."
+            note = part.measurement.note(self.plan.setting(part))
+            told += f" {note}" if note else ""
         if self.view == "nonnegative":
             told += " Negative numbers are shown as 0: do not add them up."
         return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import lapwing as lw
 from lapwing import errors
 from lapwing.engine.connect import connect
+from lapwing.measure.selection import sorted_spread
 from lapwing.question.schema import make_schema
-from lapwing.release.pipeline import recall
+from lapwing.release.recall import recall
 
 from ...tables import FORMS, NASTY, index, make, plan_of
 
@@ -41,7 +42,7 @@ def test_the_engine_spreads_rows_as_a_second_road_does(rows, people):
         "t", {"x": lw.number(-2, 7)}, "person" if people else None, 2 if people else None, "add_remove", None
     )
     plan = plan_of(schema, [lw.median("x")])
-    (spread,) = connect(make(rows, "arrow", None), "t").tally(schema, plan.lowered).spreads
+    spread = sorted_spread(*connect(make(rows, "arrow", None), "t").tally(schema, plan.lowered).own)
     kept = [row for row in rows if not people or row["person"] is not None]
     each = Counter(row["person"] for row in kept)
     expected = Counter()
@@ -292,7 +293,7 @@ def test_the_numbers_that_the_pages_tell(tmp_path):
 
     def selection(statistic):
         plan = plan_of(schema, [statistic])
-        return plan.selection(plan.parts[0])
+        return plan.parts[0].measurement.selection(plan.setting(plan.parts[0]))
 
     assert selection(lw.max("age")).inside == 20
     assert selection(lw.max("income")).inside == 43

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.engine.table import Counted
+from lapwing.engine.table import Integers
 from lapwing.measure import cells
 from lapwing.measure.measurement import Sums
 from lapwing.noise.entropy import EntropyForTests
 from lapwing.question.schema import MAX_CELLS
 from lapwing.release import files, result
-from lapwing.release.pipeline import Tally, recall
+from lapwing.release.pipeline import Tally
+from lapwing.release.recall import recall
 from lapwing.release.result import csv_text
 from tests.tables import plan_of
 
@@ -249,7 +250,7 @@ def test_a_tally_is_exact_beyond_int64(statistic, most):
     random = np.random.default_rng(most)
     groups = random.permutation(30)[:20]
     sums = [groups, *(random.integers(0, most, 20) for _ in range(width - 1))]
-    found, columns = Tally(plan, Counted(sums, [])).cells(part, 0)
+    found, columns = part.measurement.exact_cells(Tally(Integers(sums, [])).exact(plan, 0))
     assert found.tolist() == groups.tolist()
     for i in range(20):
         _, *own = (int(column[i]) for column in sums)

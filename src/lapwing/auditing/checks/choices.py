@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from ... import exact
 from ...measure import selection
-from ...measure.measurement import Spread
-from ...measure.selection import Selection
+from ...measure.quantiles import Quantiles
+from ...measure.selection import Selection, Spread
 from ...noise.entropy import SYSTEM
 from ...noise.sampler import race
+from ...plan.plan import Plan
 from ...question import query
 from ...question.schema import keys, number
 from ..finding import Finding
@@ -116,16 +117,22 @@ def choices(room: Room) -> Iterator[Finding]:
             asked, costs = query.quantile("x", list(levels)), []
             for by, intervals in ((("g",), True), ((), True), ((), False)):
                 plan = source.plan(*asked, by=by, epsilon=1, intervals=intervals)
-                own, groups = plan.selection(plan.parts[0]), _GROUPS if by else 1
+                own, groups = _selection(plan), _GROUPS if by else 1
                 costs.append(max(_cost(own, groups, seed) for seed in range(_TRIES)))
             what = f"the cost of quantiles {', '.join(levels)}, {'people' if people else 'rows'}, {neighbors}"
             told = f"by groups {float(costs[0]):.4f}, alone {float(costs[1]):.4f}, without bars {float(costs[2]):.4f}"
             yield Finding(what, max(costs) <= plan.epsilon, f"{told}, each of {exact.text(plan.epsilon)} at most")
 
 
+def _selection(plan: Plan) -> Selection:
+    (part,) = plan.parts
+    assert isinstance(part.measurement, Quantiles)
+    return part.measurement.selection(plan.setting(part))
+
+
 def _cost(own: Selection, groups: int, seed: int) -> Fraction:
     """Return what the selection costs for a table and a neighbor, both made up."""
-    random, k, weight = Random(seed), own.schema.rows_per_person, own.schema.weight
+    random, k, weight = Random(seed), own.schema.rows_per_person, own.schema.row_weight
     others = np.zeros((groups, _VALUES), np.int64)
     for _ in range(random.choice((0, 2, 30, 30))):
         others[random.randrange(groups), random.randrange(_VALUES)] += weight

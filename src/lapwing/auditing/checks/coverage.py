@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 
+from ...measure.measurement import Estimate
 from ...question.query import Statistic
-from ...release.estimate import Estimate
 from ...release.result import Release
 from ..finding import Finding
 from ..room import Room

@@ -87,7 +87,7 @@ def _shares(room: Room) -> Iterator[Finding]:
             spent, off = source.ledger.entries()[-2].epsilon, 0
             for plan in (planned, made.plan):
                 off += sum((part.epsilon for part in plan.parts), Fraction(0)) != spent
-                off += any(part.epsilon <= 0 or plan.selection(part).epsilon != part.epsilon for part in plan.parts)
+                off += any(part.epsilon <= 0 or plan.setting(part).epsilon != part.epsilon for part in plan.parts)
             told = f"{off} of 4 sums are not the ε charged, which is {exact.text(spent or Fraction(0))}"
             yield Finding(f"the shares of ε, {_described({**how, 'neighbors': neighbors})}", off == 0, told)
 

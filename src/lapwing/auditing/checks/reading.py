@@ -201,7 +201,7 @@ def _filtered(room: Room) -> Finding:
         for form, table in forms.items():
             asked = room.source(table, columns={"x": schema.number(0, 1)}, neighbors="change_one")
             plans = [asked.plan(each, epsilon=1) for each in (query.count(), query.sum("x"), query.variance("x"))]
-            if any(plan.counts_publicly or any(part.measurement.whole for part in plan.parts) for plan in plans):
+            if any(plan.counts_publicly or any(part.measurement.public_rows for part in plan.parts) for plan in plans):
                 public.append(form)
     told = f"the number of rows is taken as public of {', '.join(public)}, and may be of Parquet"
     return Finding("rows that a filter left", public == ["Parquet"], told)

@@ -179,7 +179,7 @@ def _trees(room: Room) -> Iterator[Finding]:
             )
             found.append(np.array(made.cells[0]).ravel())
         (part,) = made.plan.parts
-        declared, levels = made.plan.sensitivity(part), part.measurement.tree.levels
+        declared, levels = made.plan.sensitivity(part), part.measurement.mass
         moved = [int(np.abs(each - found[0]).sum()) for each in found[1:]]
         told = f"{moved[0]:,} and {moved[1]:,} of {declared:,} declared, over {levels} levels"
         passed = levels > 1 and moved[0] == declared and moved[1] <= declared
@@ -205,7 +205,7 @@ def _people(room: Room) -> Iterator[Finding]:
             made = asked.release(query.count(), epsilon=500, entropy=EntropyForTests(SEED))
             counts.append(int(made.cells[0][0][0]))
         found = asked.discover("key", epsilon=500, delta="0.001", entropy=EntropyForTests(SEED)).counts  # no noise
-        counted, due = Fraction(counts[1] - counts[0], asked.schema.weight), len(people)
+        counted, due = Fraction(counts[1] - counts[0], asked.schema.row_weight), len(people)
         told = f"{counted} rows and {', '.join(map(str, found))} people are counted, of {2 * due} and {due}"
         passed = counted == 2 * due and found == (due,)
         yield Finding(f"{room.engines[0].name}: people of type {kind} who look alike", passed, told)
@@ -257,7 +257,7 @@ def _lines(room: Room) -> Finding:
     path.write_text("x,z\n1,2\n1,2,3,4\n", encoding="utf-8")
     asked = room.source(str(path), columns={"x": schema.number(0, 1)}, neighbors="change_one")
     plans = [asked.plan(each, epsilon=1) for each in (query.count(), query.sum("x"), query.variance("x"))]
-    public = sum(plan.counts_publicly or any(part.measurement.whole for part in plan.parts) for plan in plans)
+    public = sum(plan.counts_publicly or any(part.measurement.public_rows for part in plan.parts) for plan in plans)
     return Finding("lines of a CSV file", not public, f"{public} of {len(plans)} questions take their number as public")
 
 

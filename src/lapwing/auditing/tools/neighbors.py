@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...engine.connect import connect
+from ...measure.linear import Noisy
+from ...measure.selection import sorted_spread
 from ...noise.entropy import EntropyForTests
 from ...plan.plan import Plan
 from ...question.query import (
@@ -27,6 +29,7 @@ from ...question.query import (
     max,
     mean,
     median,
+    people,
     proportion,
     quantile,
     std,
@@ -34,7 +37,6 @@ from ...question.query import (
     variance,
 )
 from ...question.schema import keys, number, plain
-from ...release.estimate import Noisy
 from ...sensitivity import Neighbors
 from ...source import Source
 from ..room import Room
@@ -95,16 +97,21 @@ _ASKED: tuple[tuple[tuple[Statistic, ...], tuple[str, ...], str | None], ...] = 
     ((cdf("z", [-3, 0, 3, 7]),), (), None),
     ((median("x"),), (), None),
     ((*quantile("z", ["0.25", "0.75"]), max("z")), ("key",), None),
+    ((people(),), (), None),
+    ((people(),), ("rest",), "x > 0 OR key = 'a'"),
+    ((people(), mean("x")), ("key",), None),
 )
 
 
 def questions() -> Iterator[Question]:
     """Yield every kind of question, for people and rows, under both relations."""
     for statistics, by, where in _ASKED:
-        for people in (True, False):
-            yield Question(statistics, by, where, people, "add_remove")
-            if people or by or where:  # else the number of rows is public: ``whole``
-                yield Question(statistics, by, where, people, "change_one")
+        for with_people in (True, False):
+            if not with_people and any(each.kind == "people" for each in statistics):
+                continue
+            yield Question(statistics, by, where, with_people, "add_remove")
+            if with_people or by or where:  # else the number of rows is public: ``whole``
+                yield Question(statistics, by, where, with_people, "change_one")
 
 
 WHOLE = Question((sum("x"), mean("z"), variance("z"), proportion("x > 2")), people=False, neighbors="change_one")
@@ -222,7 +229,7 @@ class Tables:
         plan = source(self.room, self.large, question).plan(
             *question.statistics, by=question.by, where=question.where, epsilon=1
         )
-        if any(part.measurement.levels for part in plan.parts):
+        if any(each.chosen_values for each in plan.measured):
             by = ("t", *question.by)
             cells = _spreads(asked.plan(*question.statistics, by=by, where=question.where, epsilon=1), self.large)
         else:
@@ -231,6 +238,8 @@ class Tables:
                 np.stack([full - empty for full, empty in zip(*part, strict=True)], axis=-1)
                 for part in zip(*both, strict=True)
             ]
+            large = asked.plan(*question.statistics, by=("t", *question.by), where=question.where, epsilon=1)
+            cells = [each // _units(plan, large, i) for i, each in enumerate(cells)]
         shape = (len(OTHERS), len(self.owned), -1)
         found = tuple(each.reshape(number, -1).reshape(shape) for each in cells)
         return Moved(question, plan, OTHERS, self.owned, found)
@@ -275,12 +284,18 @@ def together(tables: Sequence[tuple[Sequence[Row], Sequence[Row]]]) -> dict[str,
     return {name: [row[i] for row in rows] for i, name in enumerate(TYPES)}
 
 
+def _units(plan: Plan, large: Plan, number: int) -> int:
+    """Return how many units of a cell in the large table are one in a small one: people may weigh more where it is."""
+    small, more = (each.parts[number].measurement.unit(each.setting(each.parts[number])) for each in (plan, large))
+    return int(small / more)
+
+
 def _spreads(plan: Plan, table: Any) -> list[Cells]:
     """Return the weights by group and value that quantiles are chosen from, as the engine returns them."""
     asked = connect(table, "t")
     plan = plan.on(asked.dialect)
     found = []
-    for spread in asked.tally(plan.schema, plan.lowered).spreads:
+    for spread in map(sorted_spread, asked.tally(plan.schema, plan.lowered).own):
         places, where = np.unique(spread.indices, return_inverse=True)
         cells = np.zeros((plan.groups, len(places)), np.int64)
         np.add.at(cells, (spread.groups, where), spread.weights)

@@ -62,14 +62,16 @@ def test_one_noise_for_the_cells_of_a_measurement_is_found(tmp_path, monkeypatch
             kept[scale, size] = discrete_laplace(scale, size)
         return kept[scale, size].copy()
 
-    monkeypatch.setattr(pipeline, "draws", same)
+    monkeypatch.setattr(measurement, "draws", same)
     found = {each.what: each.passed for each in bound._means(Room(tmp_path), 1000)}
     assert not found["mean, its two cells together"]
 
 
 @pytest.mark.usefixtures("frozen_noise")
 def test_a_sensitivity_forgotten_for_change_one_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(measurement.Measurement, "sensitivity", lambda own, schema, query, n: schema.mass * own.mass)
+    monkeypatch.setattr(
+        measurement.Measurement, "sensitivity", lambda own, setting: setting.schema.person_l1 * own.mass
+    )
     assert not bound._moves(Room(tmp_path), 6000).passed
     assert bound._sums(Room(tmp_path), 1000).passed
 

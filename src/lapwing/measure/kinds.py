@@ -1,0 +1,96 @@
+"""A question → what to measure: the kinds of measurements, and which of them answer which statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from ..question.query import Condition, Query, Statistic
+from ..question.schema import Grid, Schema
+from .distribution import Distribution
+from .measurement import UNIT, Measurement
+from .partition import Count, Mean, Variance
+from .people import People
+from .public_n import PublicSum, PublicVariance, has_public_n
+from .quantiles import Quantiles
+from .rows import Rows
+from .totals import Total
+
+KINDS: tuple[type[Measurement], ...] = (
+    Rows, Count, Total, Mean, Variance, PublicSum, PublicVariance, Quantiles, Distribution, People,
+)  # fmt: skip
+
+
+def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[Measurement, ...]:
+    """Return what to measure so that all statistics of the query are answered.
+
+    The order does not depend on that of the statistics: the record of a question is read by those who ask it in other
+    words.  Quantiles of a column have a measurement of their own, with ``intervals`` or without.
+    """
+    if query.statistics[0].kind == "cdf":
+        column = query.by[-1]
+        return (Distribution(column, grid=_grid(schema, column), bins=len(dict(query.edges)[column]) - 1),)
+    people = [People.of(schema, query)] if any(each.kind == "people" for each in query.statistics) else []
+    return (*_sums(schema, query), *_quantiles(schema, query, intervals), *people)
+
+
+def _sums(schema: Schema, query: Query) -> list[Measurement]:
+    """Return what counts, sums, means, proportions and variances need: for each target as little as answers them."""
+    public_n = has_public_n(schema, query)
+    rows = any(each.counts_rows for each in query.statistics) and not public_n
+    asked: dict[str | Condition, set[str]] = {}
+    for each in query.statistics:
+        target = each.condition if each.kind == "proportion" else each.column
+        if target is not None and each.kind not in ("quantile", "people"):
+            asked.setdefault(target, set()).add(each.kind)
+    if not asked:
+        return [Rows()] if rows else []
+    found: list[Measurement] = []
+    for target, kinds in sorted(asked.items(), key=lambda each: str(each[0])):
+        column = target if isinstance(target, str) else None
+        condition = None if isinstance(target, str) else target
+        grid = UNIT if column is None else _grid(schema, column)
+        for kind in _least(kinds, public_n, rows):
+            missing = rows and column is not None and kind is not Total
+            found.append(kind(column, condition, grid, missing))
+    return found
+
+
+def _least(asked: set[str], public_n: bool, rows: bool) -> list[type[Measurement]]:
+    """Return the kinds that answer what is asked of one target, with the least noise."""
+    if public_n and "count" not in asked:
+        return [kind for kind in (PublicSum, PublicVariance) if asked & kind.kinds]
+    if asked & {"variance", "std"}:
+        return [Variance]
+    if asked == {"count"}:
+        return [Count]
+    return [Total] if asked == {"sum"} and not rows else [Mean]
+
+
+def _quantiles(schema: Schema, query: Query, intervals: bool) -> list[Measurement]:
+    levels: dict[str, set[Fraction]] = {}
+    for each in query.statistics:
+        if each.level is not None:
+            levels.setdefault(str(each.column), set()).add(each.level)
+    return [
+        Quantiles(column, grid=_grid(schema, column), levels=tuple(sorted(found)), interval=intervals)
+        for column, found in sorted(levels.items())
+    ]
+
+
+def _grid(schema: Schema, column: str) -> Grid:
+    return schema.columns[column].grid or UNIT
+
+
+def answering(statistic: Statistic, measured: Sequence[Measurement]) -> list[int]:
+    """Return which measurements answer a statistic; several only for the number of rows, none if that is public."""
+    return [i for i, each in enumerate(measured) if each.answers(statistic)]
+
+
+def columns_read(schema: Schema, query: Query, measured: Sequence[Measurement]) -> tuple[str, ...]:
+    """Return the declared columns that the question reads, in the order of their declaration."""
+    used = {*query.by, *(each.column for each in measured if each.column is not None)}
+    for condition in (query.where, *(each.condition for each in measured)):
+        if condition is not None:
+            used |= condition.columns
+    return tuple(name for name in schema.columns if name in used)

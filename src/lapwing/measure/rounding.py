@@ -1,0 +1,31 @@
+"""Values on a column's public grid → numbers for people, with bars that hold the rounding to the grid too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..question.schema import Schema
+from .measurement import Estimate, Measurement
+
+
+def widened(ends: list[Any], measurement: Measurement, schema: Schema) -> list[Any]:
+    """Return value, low and high, the bar widened by the half step by which values were put on the grid."""
+    value, low, high = ends
+    grid = measurement.grid
+    if measurement.column is None or (schema.columns[measurement.column].kind == "integer" and grid.step == 1):
+        return ends
+    half = float(grid.step) / 2
+    lowest, highest = float(grid.step * grid.low), float(grid.step * grid.high)
+    return [value, np.maximum(low - half, lowest), np.minimum(high + half, highest)]
+
+
+def values_of(measurement: Measurement, schema: Schema, *indices: NDArray[Any]) -> Estimate:
+    """Return the values of grid indices, between the bounds of the column."""
+    grid, column = measurement.grid, schema.columns[measurement.column or ""]
+    if column.kind == "integer" and grid.step == 1:
+        return Estimate(*((each + grid.low).astype(np.int64) for each in indices))
+    found = widened([((each + grid.low) * grid.step).astype(float) for each in indices], measurement, schema)
+    return Estimate(*(each.clip(float(column.low or 0), float(column.high or 0)) for each in found))

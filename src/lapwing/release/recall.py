@@ -1,0 +1,98 @@
+"""What the ledger holds → what it was: a release, keys that were found, or bounds; nothing is read or charged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from ..errors import InvalidParameter, InvalidSource
+from ..ledger.ledger import Entry, Ledger
+from ..measure.quantiles import WITHOUT
+from ..plan.clipped import Clipped
+from ..plan.plan import Plan
+from ..plan.planning import make_plan
+from ..question import sql
+from ..question.condition import condition_of, parsed
+from ..question.schema import Schema
+from .bounds import Bounds, plan_bounds
+from .discover import Discovery, KeyPlan, discovered, plan_keys
+from .pipeline import question, released
+from .result import Release
+
+
+def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery | Bounds | None:
+    """Return what an entry of the ledger released, from its record, or None if it has no answer yet."""
+    entry = ledger.entry(number)
+    asked = None if entry is None or entry.kind != "charge" else entry.question
+    if entry is None or not isinstance(asked, dict) or not {"split", "keys_per_person"} & set(asked):
+        raise InvalidParameter(number, "entry", f'the number of a release in ledger "{ledger.where}"')
+    if "keys_per_person" in asked:
+        keys = _key_plan(schema, entry, asked)
+        _refuse_changed(keys.question() == asked, schema, number)
+        return discovered(keys, ledger, entry, entry.analyst) if entry.answered else None
+    bounded = _bounded(schema, asked)
+    plan = _plan(schema if bounded is None else bounded, entry, asked)
+    _refuse_changed(question(plan) == asked, schema, number)
+    if not entry.answered:
+        return None
+    made = released(plan, ledger, entry, entry.analyst)
+    return made if bounded is None else Bounds(made)
+
+
+def _plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> Plan:
+    query = sql.parse(asked["query"], schema, recorded=True)
+    intervals = not any(name.endswith(WITHOUT) for name in asked["split"])
+    return make_plan(schema, query, epsilon=entry.epsilon, split=asked["split"], intervals=intervals)
+
+
+def _key_plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> KeyPlan:
+    where = parsed(asked["query"], recorded=True).args.get("where")
+    return plan_keys(
+        schema,
+        asked["column"],
+        epsilon=entry.epsilon or 0,
+        delta=entry.delta or 0,
+        where=None if where is None else condition_of(where.this, schema),
+        keys_per_person=asked["keys_per_person"],
+    )
+
+
+def _bounded(schema: Schema, asked: dict[str, Any]) -> Schema | None:
+    """Return the schema of a question for bounds, in which the column reaches over all bins; None if it is another."""
+    for name, described in asked.get("columns", {}).items():
+        if name in schema.columns and schema.columns[name].kind in ("number", "integer"):
+            plan = plan_bounds(schema, name, epsilon=1)
+            same = asked["query"].partition(" GROUP BY ")[2] == plan.query.text.partition(" GROUP BY ")[2]
+            if same and described == plan.schema.columns[name].describe():
+                return plan.schema
+    return None
+
+
+def _refuse_changed(same: bool, schema: Schema, number: int) -> None:
+    if not same:
+        changed = f"has changed since entry {number} was released"
+        raise InvalidSource(schema.name, changed, "Use the source file of that time.")
+
+
+def clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:
+    """Return which columns of a plan are clamped, with the share of rows if the ledger holds a histogram of them."""
+    found = []
+    for name in plan.bounded:
+        column = plan.schema.columns[name]
+        low, high = column.low or Fraction(0), column.high or Fraction(0)
+        one = Clipped(name, low, high, plan.schema.name, plan.query.where)
+        known = None if ledger is None or plan.query.where is not None else _latest(plan.schema, name, ledger)
+        found.append(one if known is None else replace(one, share=known.beyond(low, high), entry=known.entry))
+    return tuple(found)
+
+
+def _latest(schema: Schema, name: str, ledger: Ledger) -> Bounds | None:
+    """Return the last bounds of a column, over all rows, that the ledger holds for this version of the source."""
+    text = plan_bounds(schema, name, epsilon=1).query.text
+    for entry in reversed(ledger.entries()):
+        same = entry.answered and isinstance(entry.question, dict) and entry.question.get("query") == text
+        if same and entry.question == question(plan_bounds(schema, name, epsilon=entry.epsilon or 1)):
+            found = recall(schema, ledger, entry.number)
+            return found if isinstance(found, Bounds) and found.release.private else None
+    return None
