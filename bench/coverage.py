@@ -162,7 +162,7 @@ class Found:
         if self.forecast == 0:
             return "public, without noise"
         if self.silent > 0.02:
-            return "the group is too small to say anything: many bars span all that is possible"
+            return "the group is too small to say anything: many bars span everything possible"
         if self.statistic.kind in ("count", "sum"):
             if self.cells > 1:
                 return "several integer cells: one unit of slack for each (claim A9), and whole ends"
@@ -345,7 +345,7 @@ def report(results: Sequence[Found], together: dict[str, tuple[float, float]], r
         "skewed and constant data, data at one bound, half at each bound; n from 20 to 100,000, ε from 0.1 to 3; with "
         "missing values; rows and people protected, `add_remove` and `change_one`. What is simulated is what a release "
         "does, from the engine's sums to the ends of the bars.",
-        f"Wanted: every bar holds the truth in at least {100 * LEAST:g} % of releases; "
+        f"Wanted: every bar contains the truth in at least {100 * LEAST:g} % of releases; "
         f"{'**not met**' if failed else 'met'}.",
         summary(results),
         "*bar/forecast*: the median half-width of the bars over that of the plan which knows n; the largest of the "

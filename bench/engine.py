@@ -258,7 +258,7 @@ def facts(sizes: Sizes, states: dict[str, str], elsewhere: str) -> str:
         ),
         ("rounds", f"{sizes.rounds}, after one to warm up; every line is measured once in each round; medians"),
         ("fresh processes", f"{sizes.fresh} for each case; medians"),
-        ("others' load", f"other processes used {elsewhere} during the rounds"),
+        ("background load", f"other processes used {elsewhere} during the rounds"),
     ]
     return "\n".join(f"- {name}: {value}" for name, value in told)
 
@@ -386,7 +386,7 @@ def report(lines: Lines, found: Fresh, states: dict[str, str], sizes: Sizes, els
         "Lapwing's lines are whole calls of `Source.release`, with the ledger on disk and a new question each time. "
         "Plain DuckDB keeps its connection open; Lapwing opens one for each release. "
         "With people protected, Lapwing weighs down the rows of people who have more than five; the peers keep five "
-        "rows of each person. The first five in the order of the file are quicker to find than five random ones, but "
+        "rows of each person. The first five in the order of the file are faster to find than five random ones, but "
         "are not a fair sample of a table that is sorted. PyDP and diffprivlib have no tables: Polars bounds and "
         "groups, which is nearly all of their time, and they add the noise. "
         "Lapwing's MB are those of one release in a process of its own; a peer's are those of its process, which runs "

@@ -68,7 +68,7 @@ def postgres(folder: Path) -> Iterator[tuple[Any, Callable[[], object], str]]:
             yield (
                 f"{url}#large",
                 lambda: connection.execute("SELECT key, COUNT(*), AVG(cost) FROM large GROUP BY key").fetchall(),
-                f"PostgreSQL {told[0] if told else ''}, settings as they come",
+                f"PostgreSQL {told[0] if told else ''}, default settings",
             )
     finally:
         server.cleanup()
@@ -89,7 +89,7 @@ def spark(folder: Path) -> Iterator[tuple[Any, Callable[[], object], str]]:
         frame = session.read.parquet(str(folder / "large.parquet"))
         frame.createOrReplaceTempView("large")
         plain = "SELECT key, COUNT(*), AVG(cost) FROM large GROUP BY key"
-        told = f"Spark {session.version} local[2], 4 GB for the driver, settings as they come"
+        told = f"Spark {session.version} local[2], 4 GB for the driver, default settings"
         yield frame, lambda: session.sql(plain).collect(), told
     finally:
         session.stop()
@@ -206,7 +206,7 @@ def report(
         ("table", f"{sizes.rows:,} rows, {sizes.people:,} people, {sizes.keys:,} skewed text keys and a cost, "
          f"generated from seed {SEED}, rows in random order; in Parquet for Spark"),
         ("rounds", f"{sizes.rounds}, after one to warm up; every line is measured once in each round; medians"),
-        ("others' load", f"other processes, servers of the engines among them, used {others} during the rounds"),
+        ("background load", f"other processes, including the servers of the engines, used {others} during the rounds"),
     ]  # fmt: skip
     parts = [
         "## Engines: PostgreSQL, Spark, and little memory",

@@ -115,7 +115,7 @@ def main() -> int:
 def report(rates: dict[str, float], elsewhere: str) -> str:
     """Return the section of the page."""
     facts = [("command", "`python bench/ledger.py`"), ("date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"), *machine()]
-    facts += [("others' load", f"other processes used {elsewhere} during the rounds")]
+    facts += [("background load", f"other processes used {elsewhere} during the rounds")]
     facts += [("rounds", f"{ROUNDS} of {CHARGES}, after one to warm up; medians")]
     first = next(iter(rates.values()))
     rows = [[name, number(rate), number(first / rate)] for name, rate in rates.items()]

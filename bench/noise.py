@@ -368,8 +368,8 @@ def facts(results: Results, states: dict[str, str], rounds: int, elsewhere: str)
         *machine(),
         ("peers", peers),
         ("rounds", f"{rounds}, after one to warm up; every line below is measured once in each round"),
-        ("others' load", f"other processes used {elsewhere} during the rounds"),
-        ("n", f"{results.rows['int'].draws:,} draws where no other number is given"),
+        ("background load", f"other processes used {elsewhere} during the rounds"),
+        ("n", f"{results.rows['int'].draws:,} draws unless stated otherwise"),
     ]
     return "\n".join(f"- {name}: {text}" for name, text in lines)
 
@@ -484,7 +484,7 @@ def losses(results: Results, memory_found: dict[str, tuple[int, int]], size: int
             lines.append(f"- Memory: {what} needs {number(extra / size)} bytes per draw beyond its output.")
     quicker = [n for n in SWEEP if (results.ratio(f"numpy {n}", f"int {n}") or 0) >= 1]
     if quicker:
-        lines.append(f"- Of the array sizes measured, {min(quicker):,} is the smallest at which Lapwing is quicker.")
+        lines.append(f"- Of the array sizes measured, {min(quicker):,} is the smallest at which Lapwing is faster.")
     else:
         lines.append("- At none of the array sizes measured is Lapwing quicker.")
     return "\n".join(lines)
@@ -513,11 +513,11 @@ def report(
         facts(results, states, rounds, elsewhere),
         "### What is promised",
         promises(results),
-        f"Control for the threads: `np.log` alone is {control} times as quick in two threads as in one.",
+        f"Control for the threads: `np.log` alone is {control} times as fast in two threads as in one.",
         "### Arrays",
         array_table(results),
         "The limits: each is the cost of one ingredient alone. NumPy's floats are not private: its generator can be "
-        "predicted, and its floating-point noise can betray the value.",
+        "predicted, and its floating-point noise can reveal the value.",
         "### Single calls",
         one_table(results),
         "### Small arrays",
@@ -528,7 +528,7 @@ def report(
         "well, since those libraries have no other way to draw many.",
         "### Memory",
         memory_table(memory_found, size),
-        "What Python and NumPy allocate (`tracemalloc`); the input exists before.",
+        "What Python and NumPy allocate (`tracemalloc`); the input is not counted.",
         "### Where Lapwing loses",
         losses(results, memory_found, size),
     ]

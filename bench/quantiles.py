@@ -314,11 +314,11 @@ def bar_tables(found: dict[tuple[str, int], list[Bars]]) -> list[str]:
         return table(("data", "n", *NAMES), rows)
 
     return [
-        "Bars that hold the quantile, in %:",
+        "Bars that contain the quantile, in %:",
         one(lambda each, n: f"{each.holds:.1f}"),
         "Rows in a bar, the median, and in % of n:",
         one(lambda each, n: f"{each.rows:,.0f} ({100 * each.rows / n:.1f} %)"),
-        "Bars of which an end is the column's bound, in % (an extreme's outer end always is, and is not counted):",
+        "Bars with an end at the column's bound, in % (an extreme's outer end always is, and is not counted):",
         one(lambda each, n: f"{each.bounds:.1f}"),
     ]
 
@@ -485,14 +485,14 @@ def main() -> int:
                     *machine(),
                     ("engine", f"DuckDB {version('duckdb')}"),
                     ("peers", "; ".join(states) or "left out"),
-                    ("others' load", f"other processes used {used_elsewhere(before)} while time was measured"),
+                    ("background load", f"other processes used {used_elsewhere(before)} while time was measured"),
                 ]
             ),
             "### Rank errors",
             "The mean of |rows below the value - q·n| over m evenly spaced quantiles, at ε = 1 in all, when one row "
             "more or less is protected; lognormal incomes with the median 30,000 and σ = 0.8, cut to [0, 200,000], "
             "new ones in every run. *Values alone* is `intervals=False`; *with bars* is the default, in which 3/8 of ε "
-            "go to the bars. The other roads are short implementations in floats on the same tables: the "
+            "go to the bars. The other methods are short implementations in floats on the same tables: the "
             "*exponential* mechanism at ε/m each, with sensitivity 1 and with that of claim Q2 (*tight*); *recursive "
             "splitting* (Kaplan, Schnapp and Stemmer, 2022) with sensitivity 1; a *tree* of 65,536 bins and four "
             "levels, *flat* bins, and the tree of `lw.cdf`, whose noise does not depend on m "
@@ -513,7 +513,7 @@ def main() -> int:
             f"rows protected: {TIMED_ROWS:,} rows in Parquet, {TIMED_KEYS} keys; medians of {ROUNDS} rounds after one "
             "to warm up; memory of one run in a process of its own.",
             timed,
-            "Where the time of a first release goes:",
+            "How the time of a first release is spent:",
             parts,
         ]
     )  # fmt: skip

@@ -328,16 +328,16 @@ def report(ours: Sequence[Finding], control: Sequence[Finding], words: Sequence[
         ("command", " ".join(["`python", "bench/timing.py", *sys.argv[1:]]) + "`"),
         ("date", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
         *machine(),
-        ("others' load", f"other processes used {elsewhere} meanwhile"),
+        ("background load", f"other processes used {elsewhere} meanwhile"),
     ]
     return "\n\n".join(
         [
-            "## Timing: does the time of a call tell the noise?",
+            "## Timing: does the time of a call reveal the noise?",
             "\n".join(f"- {name}: {text}" for name, text in facts),
             verdicts(ours, control),
             findings_table([*ours, *control]),
             "Correlations of the time with |noise| (of arrays: with the mean |noise|); in brackets the 99.9 % interval "
-            "by Fisher's approximation; bold where it leaves 0 out. *larger*: how much longer calls take whose |noise| "
+            "by Fisher's approximation; bold where it excludes 0. *larger*: how much longer calls take whose |noise| "
             f"is above its median. *minus*: negative against positive noise. Calls slower than the {KEPT:.0%} quantile "
             "are left out; *dropped* is their mean |noise| over that of the others, 1 if they were slow for other "
             "reasons. The garbage collector is off. *seen*: a correlation is distinguishable from 0.",

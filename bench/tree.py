@@ -136,8 +136,9 @@ def main() -> int:
             "of scale 1) and from the tree that `make_tree` picks (scale h for h levels, least squares; claim D2), "
             "with the variance 2h² of real noise. *Average* and *worst* are over all cumulative counts, *one bin* "
             "is the count of a single bin, on average: there the flat histogram is always better.",
-            f"A tree of more than one level is picked from {first_win()} bins on. With integer noise, whose variance "
-            "is below 2h²/ε² when the scale is small, it is better than the flat histogram from this many bins on: "
+            f"A tree of more than one level is chosen for {first_win()} bins or more. With integer noise, whose "
+            "variance is below 2h²/ε² when the scale is small, it is better than the flat histogram with at least this "
+            "many bins: "
             f"{', '.join(firsts)}.",
             f"Wanted: on average at most {wanted}; {'met' if met else '**not met**'}.",
             table(

@@ -1,7 +1,7 @@
 """How far one person can move an answer: the two neighboring relations and a catalogue.
 
-add_remove: neighbors differ by the presence of one row; the number of rows is private.
-change_one: neighbors have the same number n of rows and differ in one; n is public.
+add_remove (unbounded DP): neighbors differ by the presence of one row; the number of rows is private.
+change_one (bounded DP): neighbors have the same number n of rows and differ in one; n is public.
 
 The sensitivity of f is the largest L1 distance |f(x) - f(x')| over all neighbors x, x' with values in
 [L, U], R = U - L.  Each entry below is that number exactly (S6: the least upper bound, rounded up), and
@@ -21,8 +21,8 @@ Claim S9    R               R               maximum
 Claim S10   R               R               median (of an even number of values, the lower middle one)
 Claim S11   Δ₁ + … + Δ_k    the same        vector: several answers together, an upper bound
 
-Under add_remove nothing depends on n: it is private.  Plain Laplace noise is useless where the sensitivity is
-as wide as the answer's own range at every n: S8, S9, S10, and under add_remove nearly so S2, S4, S5 and S6.
+Under add_remove nothing depends on n, because n is private.  Plain Laplace noise is useless where the sensitivity is
+as wide as the answer's own range at every n: S8, S9, S10, and almost so, under add_remove, S2, S4, S5 and S6.
 Proofs: docs/explanation/sensitivity.md.
 """
 
@@ -62,8 +62,8 @@ def sum(low: Number, high: Number, *, neighbors: Neighbors = "add_remove") -> Fr
 def mean(low: Number, high: Number, n: int | None = None, *, neighbors: Neighbors = "add_remove") -> Fraction:
     """Return the sensitivity of the mean of values in [low, high] (claim S4).
 
-    n, the number of rows, counts under change_one only, where it is public.  Under add_remove, the default, it is
-    private, and the sensitivity is that over tables of every size.
+    n, the number of rows, matters only under change_one, where it is public.  Under add_remove, the default, it is
+    private, and the sensitivity is the largest over tables of every size.
     """
     low, high = exact.bounds(low, high)
     return (high - low) / _rows(n, neighbors)
@@ -86,7 +86,7 @@ def std(low: Number, high: Number, n: int | None = None, *, neighbors: Neighbors
 
 
 def histogram(*, neighbors: Neighbors = "add_remove") -> Fraction:
-    """Return the sensitivity of counts over bins of which every row is in at most one (claim S7)."""
+    """Return the sensitivity of counts over bins, where every row is in at most one bin (claim S7)."""
     return Fraction(2 if _changes_one(neighbors) else 1)
 
 
@@ -117,7 +117,7 @@ def _changes_one(neighbors: str) -> bool:
 
 
 def _rows(n: int | None, neighbors: str) -> int:
-    """Return the number of rows of the worst neighbors: n under change_one, where it is public, else 2."""
+    """Return the number of rows of the worst-case neighbors: n under change_one, where it is public, else 2."""
     if not _changes_one(neighbors):
         if n is not None:
             exact.whole(n, "n")
@@ -137,8 +137,8 @@ def _range(low: Number, high: Number, neighbors: str) -> Fraction:
 class Entry:
     """One line of the catalogue.
 
-    ``needs`` are the names of the parameters of ``sensitivity`` beside neighbors; ``statistic`` computes the
-    answer on a table, and ``witness`` makes, from (low, high, n, change_one), neighbors that attain the sensitivity.
+    ``needs`` are the names of the parameters of ``sensitivity`` other than neighbors; ``statistic`` computes the
+    answer on a table, and ``witness`` returns, for (low, high, n, change_one), neighbors that attain the sensitivity.
     """
 
     claim: str
@@ -158,7 +158,7 @@ class Entry:
 
 
 def _one_apart(low: Fraction, high: Fraction, n: int, change_one: bool) -> tuple[Table, Table]:
-    """All rows low; one of them becomes high, or (add_remove) one low row meets one high row."""
+    """All rows low; one of them becomes high, or (add_remove) one high row is added to one low row."""
     return ((low,) * n, (low,) * (n - 1) + (high,)) if change_one else ((low,), (low, high))
 
 
@@ -168,7 +168,7 @@ def _largest(low: Fraction, high: Fraction, n: int, change_one: bool) -> tuple[T
 
 
 def _middle(low: Fraction, high: Fraction, n: int, change_one: bool) -> tuple[Table, Table]:
-    """For order statistics: the deciding row goes from one end to the other, or its like is removed."""
+    """For order statistics: the deciding row moves from one end to the other, or is removed."""
     return ((low,), (high,)) if change_one else ((low, high), (high,))
 
 
@@ -260,7 +260,7 @@ CATALOGUE: dict[str, Entry] = {
 
 
 def entry(name: str) -> Entry:
-    """Return the entry of this name, or refuse with the nearest one."""
+    """Return the entry of this name, or raise an error that suggests the nearest one."""
     if not isinstance(name, str) or name not in CATALOGUE:
         raise NoSensitivity(name, tuple(CATALOGUE))
     return CATALOGUE[name]

@@ -1,4 +1,4 @@
-"""What a check finds, as frozen values."""
+"""The results of a check, as frozen values."""
 
 from __future__ import annotations
 

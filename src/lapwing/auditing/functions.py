@@ -1,4 +1,4 @@
-"""An audit of a function of the user's own: whether one row can move it further than its claimed sensitivity.
+"""An audit of the user's own function: whether one row can move it further than its claimed sensitivity.
 
 The sensitivity of f is the largest L1 distance |f(D) - f(D′)| over all neighbors D, D′.  Noise that was scaled for a
 smaller number protects less than it says.  ``audit_function`` makes up tables of rows from a domain, compares

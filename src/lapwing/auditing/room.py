@@ -1,4 +1,4 @@
-"""Where a check works: a folder of its own, and an engine that holds the tables that the check makes up."""
+"""The workspace of a check: its own folder, and an engine with the tables that the check makes up."""
 
 from __future__ import annotations
 

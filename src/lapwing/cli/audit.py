@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--only", multiple=True, metavar="CHECK", help="Run this check only; may be given several times.")
 @click.option("--deep", is_flag=True, help="Draw ten times as much, over more tables; takes several times as long.")
-@click.option("--stop", is_flag=True, help="End at the first finding that fails.")
+@click.option("--stop", is_flag=True, help="Stop at the first finding that fails.")
 @click.option(
     "--engine", "engine", multiple=True, metavar="URL",
-    help="Check this engine too: spark, sc://host, or postgresql://user@host/database (a schema is made and dropped).",
+    help="Also check this engine: spark, sc://host, or postgresql://user@host/database (creates and drops a schema).",
 )  # fmt: skip
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the report to this file.")
 @format_options("table", "json", "html")
 def audit(only: Sequence[str], deep: bool, stop: bool, engine: Sequence[str], output: Path | None, form: str) -> None:
-    """Check on this machine that Lapwing keeps what it promises, in about two minutes.
+    """Check on this machine that Lapwing keeps its promises, in about two minutes.
 
-    Exact laws of whole releases, sensitivities by brute force, replay on neighbors with frozen noise, a certified lower
-    bound on ε from ten million draws, coverage of error bars, timing, races and crashes of the ledger, leaks.  All
-    tables are made up: no data of yours is read.  Exit status 1 if anything is not as promised.
+    The checks cover exact distributions of whole releases, sensitivities by brute force, replay on neighbors with
+    frozen noise, a statistical lower bound on ε from ten million draws, coverage of error bars, timing, races and
+    crashes of the ledger, and leaks.  All tables are made up: none of your data is read.  The exit status is 1 if
+    anything is not as promised.
 
     \b
     lapwing audit

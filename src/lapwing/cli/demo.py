@@ -1,6 +1,6 @@
-"""The first story: a table about people, released with error bars until its budget is gone.
+"""The demo: a table about people, released with error bars until its budget is spent.
 
-The people are invented (and the same on every run), so the truth may be shown beside what is released.
+The people are invented (and the same on every run), so the truth may be shown next to the release.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ SHARES = (0.31, 0.22, 0.19, 0.16, 0.11, 0.01)
 SOURCE = """\
 name = "visits"
 table = "visits.parquet"
-person = "patient"              # the column that tells people apart
-rows_per_person = 5             # one person counts as at most five visits
+person = "patient"              # the column that identifies a person (the privacy unit)
+rows_per_person = 5             # one person counts for at most five visits
 epsilon = 2                     # the total that may ever be spent
 
 [columns.ward]
@@ -51,7 +51,7 @@ FOURTH = "SELECT AVG(cost) FROM visits"
 
 
 def tell(console: Console, folder: Path) -> None:
-    """Make the table and the source file in a folder, and tell the story."""
+    """Create the table and the source file in a folder, and run the demo."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("visits.toml", "visits.parquet", "visits.ledger", "visits.ledger-journal"):
         (folder / name).unlink(missing_ok=True)
@@ -66,8 +66,9 @@ def tell(console: Console, folder: Path) -> None:
             console.print(f"$ {command}", style="dim", markup=False, soft_wrap=True)
 
     step("1. A table about people, and what is public about it")
-    console.print(f"   {where.with_suffix('.parquet')}: {rows:,} hospital visits of {PEOPLE:,} invented people.")
-    console.print(f"   {where} declares who is protected, bounds, keys and the budget:\n")
+    table = where.with_suffix(".parquet")
+    console.print(f"   {table}: {rows:,} hospital visits of {PEOPLE:,} invented people.", soft_wrap=True)
+    console.print(f"   {where} declares who is protected, bounds, keys and the budget:\n", soft_wrap=True)
     console.print("\n".join(f"   {line}" for line in SOURCE.splitlines()[:8]), markup=False)
     console.print("   …")
 
@@ -76,7 +77,7 @@ def tell(console: Console, folder: Path) -> None:
     console.print(str(plan), markup=False, soft_wrap=True)
 
     step(
-        "3. The release, beside the truth (otherwise never shown)",
+        "3. The release, next to the truth (otherwise never shown)",
         f'lapwing release {where} "{FIRST}" --epsilon 1',
     )
     answer = visits.sql(FIRST, epsilon=1)
@@ -85,7 +86,7 @@ def tell(console: Console, folder: Path) -> None:
 
     step("4. The same question again: the same answer, free")
     again = visits.sql(FIRST, epsilon=1)
-    same = "the same numbers" if again.rows == answer.rows else "other numbers"
+    same = "the same numbers" if again.rows == answer.rows else "different numbers"
     console.print(f"   Entry {again.entry} again, {same}.  ε left: {exact.text(visits.ledger.remaining)}")
 
     step("5. Other questions, within the budget", f'lapwing release {where} "{SECOND}" --epsilon 0.5')
@@ -93,7 +94,7 @@ def tell(console: Console, folder: Path) -> None:
     console.print(f'$ lapwing release {where} "{THIRD}" --epsilon 0.3', style="dim", markup=False, soft_wrap=True)
     console.print(str(visits.sql(THIRD, epsilon="0.3")), markup=False, soft_wrap=True)
 
-    step("6. When the budget is gone, it is gone", f'lapwing release {where} "{FOURTH}" --epsilon 1')
+    step("6. When the budget is spent, questions are refused", f'lapwing release {where} "{FOURTH}" --epsilon 1')
     try:
         visits.sql(FOURTH, epsilon=1)
     except BudgetExceeded as refusal:
@@ -128,7 +129,7 @@ def make_table(path: Path) -> int:
 
 
 def _beside_truth(console: Console, answer: Release, table: Path) -> None:
-    """Print the release with the exact numbers and whether the bars hold them."""
+    """Print the release with the exact numbers and whether the bars contain them."""
     with duckdb.connect(":memory:") as connection:
         exactly = {
             ward: numbers
@@ -151,4 +152,4 @@ def _beside_truth(console: Console, answer: Release, table: Path) -> None:
         rows.append(cells)
     heads = ["ward", "visits", "error bar", "truth", "in bar", "cost", "error bar", "truth", "in bar"]
     console.print(report.text_table(heads, rows, {0}), markup=False, soft_wrap=True)
-    console.print("   A 95 % error bar holds the truth at least 19 times in 20.")
+    console.print("   A 95 % error bar (confidence interval) contains the truth at least 19 times in 20.")

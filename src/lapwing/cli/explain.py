@@ -88,7 +88,7 @@ def _chosen(plan: Plan, statistic: Statistic) -> list[str]:
 def _first_stages(schema: Schema, question: str, spent: str, entry: int | None) -> list[str]:
     person = "every row is one person"
     if schema.person is not None:
-        person = f'"{schema.person}" tells people apart'
+        person = f'"{schema.person}" identifies a person'
     return [
         f'1. Source      "{schema.name}", neighbors {schema.neighbors}; {person}',
         f"2. Question    {question}",

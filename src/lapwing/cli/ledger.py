@@ -1,4 +1,4 @@
-"""``lapwing ledger WHERE``: show, verify and keep a ledger.
+"""``lapwing ledger WHERE``: show, verify and manage a ledger.
 
 The ledger is opened, and SQLAlchemy imported, only when a command runs.
 """
@@ -17,11 +17,11 @@ from .output import format_option, print_json, print_table
 if TYPE_CHECKING:
     from ..ledger.ledger import Budget, Entry, Ledger
 
-note_option = click.option("--note", metavar="TEXT", help="Why, for those who read the ledger later.")
+note_option = click.option("--note", metavar="TEXT", help="The reason, for those who read the ledger later.")
 
 
 class LedgerGroup(click.Group):
-    """A group that takes its options behind FILE too."""
+    """A group that also accepts its options after FILE."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if len(args) > 2 and args[1] == "--format":
@@ -34,9 +34,9 @@ class LedgerGroup(click.Group):
 @format_option
 @click.pass_context
 def ledger(ctx: click.Context, where: str, form: str) -> None:
-    """Show or keep a ledger: the budget and its history.
+    """Show or manage a ledger (privacy accountant): the budget and its history.
 
-    FILE is an SQLite file or a source file (.toml), URL a postgresql:// address.  Without a command: show.
+    FILE is an SQLite file or a source file (.toml), URL a postgresql:// address.  The default command is show.
 
     \b
     lapwing ledger visits.ledger create --epsilon 2
@@ -64,7 +64,7 @@ def _open(where: str) -> Ledger:
 @format_option
 @click.pass_obj
 def create(where: str, epsilon: str, delta: str | None, form: str) -> None:
-    """Make a new ledger (or find that it exists with this total)."""
+    """Create a new ledger (or check that it exists with this total)."""
     from ..ledger.ledger import Ledger
 
     _show(Ledger.open(where, epsilon, delta), form)
@@ -79,7 +79,7 @@ def show(where: str, form: str) -> None:
 
 
 @ledger.command()
-@click.option("--head", metavar="HASH", help="A head kept elsewhere: finds a ledger rolled back to an older copy.")
+@click.option("--head", metavar="HASH", help="A head kept elsewhere: detects a ledger rolled back to an older copy.")
 @format_option
 @click.pass_obj
 def verify(where: str, head: str | None, form: str) -> None:
@@ -97,7 +97,7 @@ def verify(where: str, head: str | None, form: str) -> None:
 @format_option
 @click.pass_obj
 def head(where: str, form: str) -> None:
-    """Print the hash of the last entry, to be kept elsewhere."""
+    """Print the hash of the last entry, to keep elsewhere."""
     last = _open(where).head
     if form == "json":
         print_json(head=last)
@@ -107,12 +107,12 @@ def head(where: str, form: str) -> None:
 
 @ledger.command()
 @click.argument("epsilon")
-@click.option("--delta", metavar="NUMBER", help="The total δ too.")
+@click.option("--delta", metavar="NUMBER", help="Also set the total δ.")
 @note_option
 @format_option
 @click.pass_obj
 def total(where: str, epsilon: str, delta: str | None, note: str | None, form: str) -> None:
-    """Set the total ε that may ever be spent, by an entry that everyone can see."""
+    """Set the total ε that may ever be spent, with an entry that everyone can see."""
     _tell(_open(where).set_total(epsilon, delta, note), form)
 
 
@@ -131,7 +131,7 @@ def analysts(ctx: click.Context, form: str) -> None:
 
 @analysts.command()
 @click.argument("name")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="The analyst's cap under the total.")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The most ε that this analyst may spend.")
 @note_option
 @format_option
 @click.pass_obj
@@ -181,7 +181,7 @@ def _what(entry: Entry) -> str:
         plain = isinstance(asked, str) and asked.isprintable()
         question = str(asked) if plain else json.dumps(entry.question)
         return question if len(question) <= 70 else question[:67] + "..."
-    meaning = {"open": "ledger made, with this total", "total": "new total", "analyst": "cap"}[entry.kind]
+    meaning = {"open": "ledger created, with this total", "total": "new total", "analyst": "cap"}[entry.kind]
     return meaning + (f": {entry.note}" if entry.note else "")
 
 

@@ -63,7 +63,7 @@ class Commands(click.Group):
 
 
 def _prepare() -> None:
-    """Let a terminal without ε show something, and an end from outside remove what was spilled to disk."""
+    """Make output work on terminals without ε, and clean up files spilled to disk on SIGTERM and SIGHUP."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -76,14 +76,14 @@ sensitivity_option: Decorator = click.option(
     "--sensitivity", metavar="NUMBER", help="How far one person can move the answer (`lapwing sensitivity`)."
 )
 epsilon_option: Decorator = click.option(
-    "--epsilon", metavar="NUMBER", help="Privacy lost: a decimal with at most nine places, 0 < ε ≤ 1000."
+    "--epsilon", metavar="NUMBER", help="The privacy loss: a number with at most nine decimal places, 0 < ε ≤ 1000."
 )
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lapwing")
 def main() -> None:
-    """Statistics about people with the Laplace mechanism, exact and with an error bar on every number."""
+    """Release statistics about people with the exact Laplace mechanism and an error bar on every number."""
 
 
 for command in (audit, bounds, discover, explain, init, ledger, plan, release):
@@ -96,7 +96,7 @@ for command in (audit, bounds, discover, explain, init, ledger, plan, release):
     help="Where to put the table, its source file and its ledger; those of an earlier demo are replaced.",
 )  # fmt: skip
 def demo(folder: Path) -> None:
-    """Hospital visits of 100,000 invented people: plan, release beside the truth, spend the budget."""
+    """Hospital visits of 100,000 invented people: plan, release next to the truth, spend the budget."""
     from .demo import tell
 
     tell(console(), folder)
@@ -121,9 +121,9 @@ def noise(
 ) -> None:
     """Draw exact Laplace noise, or add it to VALUEs.
 
-    If all VALUEs are whole, so are the answers; write 60.0 for a number that need not be.  The sensitivity counts for
-    all VALUEs together (L1).  This is the bare mechanism: no ledger is charged, so keep account of ε yourself.
-    VALUEs on a command line may be seen by other users of the machine and stay in the shell's history.
+    If all VALUEs are whole numbers, so are the answers; write 60.0 to get a decimal number.  The sensitivity is that of
+    all VALUEs together (L1).  This is the bare mechanism: no ledger is charged, so keep track of ε yourself.  Other
+    users of the machine may see VALUEs on a command line, and they stay in the shell's history.
 
     \b
     lapwing noise --scale 10 --size 5
@@ -173,7 +173,7 @@ def _add_noise(values: Sequence[str], sensitivity: str | None, epsilon: str | No
         ["released", "low", "high"],
         [[_shown(row[key], rows[0]["high"] - rows[0]["low"]) for key in ("value", "low", "high")] for row in rows],
     )
-    click.echo("No ledger was charged: keep account of ε yourself.", err=True)
+    click.echo("No ledger was charged: keep track of ε yourself.", err=True)
 
 
 def _parameters(mechanism: LaplaceMechanism) -> dict[str, str]:
@@ -206,7 +206,7 @@ def _both(sensitivity: str | None, epsilon: str | None) -> tuple[str, str]:
 @confidence_option
 @format_option
 def error(sensitivity: str | None, epsilon: str | None, cells: int, confidence: str, form: str) -> None:
-    """Tell the error of the Laplace mechanism before any data is touched.
+    """Show the error of the Laplace mechanism before any data is read.
 
     \b
     lapwing error --sensitivity 2 --epsilon 0.1 --cells 3143
@@ -251,7 +251,9 @@ def _error_facts(real: Error, whole: DiscreteLaplace, cells: int, confidence: st
 @click.option("--low", metavar="L", help="Lower bound of the values.  [default: 0]")
 @click.option("--high", metavar="U", help="Upper bound of the values.  [default: 1]")
 @click.option("-n", "rows", type=int, metavar="N", help="Public number of rows (change_one).  [default: 4]")
-@click.option("--neighbors", type=click.Choice(["add_remove", "change_one"]), help="One relation.  [default: both]")
+@click.option(
+    "--neighbors", type=click.Choice(["add_remove", "change_one"]), help="Only this relation.  [default: both]"
+)
 @format_option
 def sensitivity(
     name: str | None, low: str | None, high: str | None, rows: int | None, neighbors: Neighbors | None, form: str
@@ -322,7 +324,7 @@ _LONGEST_WITNESS = 10_000
 
 
 def _table(table: catalogue.Table) -> str:
-    """Return the rows as text, long runs shortened."""
+    """Return the rows as text; long tables are shortened."""
     if len(table) > 6:
         return f"({text(table[0])}, {text(table[1])}, … {len(table)} rows …, {text(table[-1])})"
     return "(" + ", ".join(text(value) for value in table) + ")" if table else "(no rows)"
@@ -334,7 +336,7 @@ def _rounded(exactly: str) -> str:
 
 
 def _shown(value: float, width: float | None = None) -> str:
-    """Return a number with thousands marked; a float with the digits that its error bar's width leaves meaning to."""
+    """Return a number with thousands separators; a float with the digits that are meaningful for its error bar."""
     if isinstance(value, int):
         return f"{value:,}"
     if not width:

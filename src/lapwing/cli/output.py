@@ -30,14 +30,14 @@ def format_options(*forms: str) -> Decorator:
     """Return the option --format with these choices, the first by default."""
     return click.option(
         "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True,
-        callback=_remember_format, is_eager=True, help="A table for people, or a form for programs.",
+        callback=_remember_format, is_eager=True, help="A table for people, or a format for programs.",
     )  # fmt: skip
 
 
 format_option = format_options("table", "json")
 source_argument: Decorator = click.argument("source", type=click.Path(dir_okay=False), metavar="SOURCE")
 confidence_option: Decorator = click.option(
-    "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence of the error bars."
+    "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence level of the error bars."
 )
 
 
@@ -48,7 +48,7 @@ def print_json(**fields: Any) -> None:
 
 
 def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; columns of numbers go to the right."""
+    """Print a table; columns of numbers are right-aligned."""
     click.secho(title, bold=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=any(heads))
     numeric = [all(_is_numeric(row[i]) for row in rows) for i in range(len(heads))]

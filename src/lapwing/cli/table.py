@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _weights: Decorator = click.option(
     "--weight", "weights", multiple=True, metavar="COLUMN=NUMBER",
-    help="How ε is split over columns, for example --weight cost=3 --weight age=1.",
+    help="How ε is split between columns (budget allocation), for example --weight cost=3 --weight age=1.",
 )  # fmt: skip
 _no_intervals: Decorator = click.option(
-    "--no-intervals", is_flag=True, help="Put all of the ε of quantiles into their values, and none into error bars."
+    "--no-intervals", is_flag=True, help="Spend all ε of quantiles on their values, and none on error bars."
 )
 _where: Decorator = click.option("--where", metavar="CONDITION", help='Which rows count, for example "age >= 65".')
-_analyst: Decorator = click.option("--analyst", metavar="NAME", help="Whose cap in the ledger it counts against.")
+_analyst: Decorator = click.option("--analyst", metavar="NAME", help="The analyst whose cap in the ledger is charged.")
 _dry_run: Decorator = click.option(
-    "--dry-run", is_flag=True, help="Only tell what can be found.  No data is read; it costs nothing."
+    "--dry-run", is_flag=True, help="Only say what can be found.  No data is read, and nothing is charged."
 )
 
 
@@ -54,9 +54,9 @@ _dry_run: Decorator = click.option(
 def init(table: str, output: Path | None, force: bool, form: str) -> None:
     """Write a source file for TABLE, with its columns, for you to fill in.
 
-    TABLE is a path or glob of CSV or Parquet files, or a URL such as postgresql://user@host/database#table; the first
-    line of a CSV file holds the names of its columns.  Only names and types are read.  Bounds and keys are left open:
-    taken from the data, they would tell about single people (the oldest, the richest, the only one).
+    TABLE is a path or glob of CSV or Parquet files, or a URL such as postgresql://user@host/database#table.  The first
+    line of a CSV file contains the column names.  Only names and types are read.  Bounds and keys are left for you to
+    fill in: taken from the data, they would reveal single people (the oldest, the richest, the only one).
 
     \b
     lapwing init visits.parquet
@@ -73,7 +73,7 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
     if form == "json":
         print_json(source=str(path))
     else:
-        click.echo(f"Wrote {path}.  Take the # from the lines you need, fill in every ?, then:")
+        click.echo(f"Wrote {path}.  Remove the # from the lines you need, fill in every ?, then:")
         click.echo(f'  lapwing plan {path} "SELECT COUNT(*) FROM {name}" --epsilon 0.1')
 
 
@@ -83,15 +83,18 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 @click.option("--epsilon", metavar="NUMBER", help="The ε of the release.")
 @click.option(
     "--error", "errors", multiple=True, metavar="[NAME=]NUMBER",
-    help="The error bar that every statistic should have, or the one of this name, instead of --epsilon.",
+    help="The error bar (half its width) wanted for every statistic, or for the one named, instead of --epsilon.",
 )  # fmt: skip
-@click.option("--rows", default=1000, show_default=True, help="Rows of a group to assume, for the error of means.")
+@click.option(
+    "--rows", default=1000, show_default=True, help="Assumed number of rows in a group, for the error of means."
+)
 @_weights
 @_no_intervals
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
 @click.option(
     "--engine", metavar="NAME",
-    help="The same for another engine: duckdb, postgres, spark; not run here: bigquery, snowflake, trino, clickhouse.",
+    help="Show the SQL for this engine: duckdb, postgres, spark; written, never run: bigquery, snowflake, trino, "
+    "clickhouse.",
 )  # fmt: skip
 @confidence_option
 @format_option
@@ -108,7 +111,7 @@ def plan(
     confidence: str,
     form: str,
 ) -> None:
-    """Tell the error and the cost of a question before asking it.  No data is read; it costs nothing.
+    """Show the error and the cost of a question before you ask it.  No data is read, and nothing is charged.
 
     \b
     lapwing plan visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
@@ -117,7 +120,7 @@ def plan(
     from ..source import Source
 
     if (epsilon is None) == (not errors):
-        raise click.UsageError("give --epsilon, or --error to be told the ε it needs")
+        raise click.UsageError("give --epsilon, or --error to see the ε it needs")
     opened, split = Source.open(source), _pairs(weights)
     error = errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None
     made = opened.plan(
@@ -145,25 +148,25 @@ def _left(source: Source) -> str:
     try:
         left = source.left()
     except LedgerError:
-        return "The ledger is out of reach."
+        return "The ledger cannot be reached."
     except InvalidSource as refusal:  # it is where it was kept before
         return str(refusal)
-    return "There is no ledger yet: the first release makes it." if left is None else f"ε left: {text(left)}"
+    return "There is no ledger yet: the first release creates it." if left is None else f"ε left: {text(left)}"
 
 
 @click.command()
 @source_argument
 @click.argument("sql")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend on this release.")
+@click.option("--epsilon", required=True, metavar="NUMBER", help="The ε to spend on this release.")
 @_weights
 @_no_intervals
 @_analyst
-@click.option("--simultaneous", is_flag=True, help="Error bars that hold for all cells at once.")
-@click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (a biased view; do not add it up).")
+@click.option("--simultaneous", is_flag=True, help="Make error bars hold for all cells at once.")
+@click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (biased; do not add them up).")
 @click.option(
     "--output", metavar="PATH",
-    help="Write to a new file, in the format of its ending (.csv, .json, .parquet, .html) if none is given; "
-    "or Parquet files to a folder, which is empty or new and ends in a slash.",
+    help="Write to a new file; without --format, its extension decides (.csv, .json, .parquet, .html).  "
+    "Or write Parquet files to a folder: an empty one, or a new one whose name ends with a slash.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Write over a file that exists.")
 @confidence_option
@@ -182,7 +185,7 @@ def release(
     confidence: str,
     form: str,
 ) -> None:
-    """Release statistics: charge ε to the ledger, and print noisy numbers with error bars.
+    """Release statistics: charge ε to the ledger, and print noisy numbers with error bars (confidence intervals).
 
     The same question at the same ε is answered from the ledger, at no charge.
 
@@ -199,7 +202,7 @@ def release(
             raise click.UsageError("with --format parquet give --output PATH")
     elif is_folder(output):
         if chosen and form != "parquet":
-            raise click.UsageError(f"{output} is a folder, which holds Parquet files only: give a file")
+            raise click.UsageError(f"{output} is a folder, and only Parquet files are written to a folder: give a file")
         form = "parquet"
         _check_folder(Path(output), opened.holds(Path(output) / "part-00000.parquet"))
     else:
@@ -240,7 +243,7 @@ def _check_writable(output: Path, force: bool, precious: bool) -> None:
     if precious:
         raise click.UsageError(f"{output} is or would become the source, its table or its ledger: give another file")
     if output.exists() and not force:
-        raise click.UsageError(f"{output} exists: give another file, or --force to write over it")
+        raise click.UsageError(f"{output} exists: give another file, or --force to overwrite it")
     folder, device = output.resolve().parent, output.exists() and not output.is_file()
     needed = [*([] if device else [folder]), *([output] if output.exists() else [])]
     if not folder.is_dir() or not all(os.access(each, os.W_OK) for each in needed):
@@ -250,7 +253,7 @@ def _check_writable(output: Path, force: bool, precious: bool) -> None:
 def _check_folder(output: Path, precious: bool) -> None:
     """Refuse, before anything is charged, a folder that cannot or should not be written to; none is made."""
     if precious:
-        raise click.UsageError(f"files in {output} would become a part of the table: give another folder")
+        raise click.UsageError(f"files in {output} would become part of the table: give another folder")
     if output.exists() and not output.is_dir():
         raise click.UsageError(f"{output} is a file: give another folder")
     if output.exists() and any(output.iterdir()):
@@ -325,14 +328,14 @@ def _asking() -> Iterator[Any]:
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
 @click.option(
     "--delta", required=True, metavar="NUMBER",
-    help="The probability with which the key of a single person may be shown, for example 1e-8.",
+    help="The probability that a key of a single person is shown, for example 1e-8.",
 )  # fmt: skip
 @_where
 @click.option(
     "--keys-per-person", type=int, metavar="N",
-    help="For how many keys one person counts at most.  [default: rows_per_person]",
+    help="The most keys for which one person counts.  [default: rows_per_person]",
 )  # fmt: skip
-@click.option("--other", metavar="NAME", help="In the declaration: a name under which all other keys are counted.")
+@click.option("--other", metavar="NAME", help="For the declaration: a name that stands for all other keys.")
 @_analyst
 @_dry_run
 @confidence_option
@@ -352,8 +355,8 @@ def discover(
 ) -> None:
     """Find the keys of COLUMN that many people have: charge ε and δ, and print them with noisy counts.
 
-    For a column whose keys are not public; declare it by its type, for example type = "text".  What few people have is
-    not shown.  The lines to paste into the source file come with it.
+    This is partition selection, for a column whose keys are not public; declare it by its type, for example type =
+    "text".  Keys that few people have are not shown.  The output includes the lines to paste into the source file.
 
     \b
     lapwing discover visits.toml diagnosis --epsilon 0.5 --delta 1e-8 --other rest
@@ -374,7 +377,7 @@ def discover(
     lines = found.to_toml(None if taken else other) if found.keys else None
     _tell(found, lines, form)
     if taken:
-        click.echo(f'"{other}" is one of the keys that were found: give --other another name.', err=True)
+        click.echo(f'"{other}" is one of the keys found: give --other another name.', err=True)
 
 
 @click.command()
@@ -388,10 +391,10 @@ def discover(
 def bounds(
     source: str, column: str, epsilon: str, where: str | None, analyst: str | None, dry_run: bool, form: str
 ) -> None:
-    """Find bounds of COLUMN that hold most of its values: charge ε, and print them with a noisy histogram.
+    """Find bounds that contain most values of COLUMN: charge ε, and print them with a noisy histogram.
 
-    For a number whose bounds are not known; declare it by its type, type = "number" or "integer".  Values that few rows
-    have are left outside.  The lines to paste into the source file come with it.
+    This is for a numeric column with unknown bounds; declare it by its type, type = "number" or "integer".  Values that
+    few rows have are left outside.  The output includes the lines to paste into the source file.
 
     \b
     lapwing bounds visits.toml cost --epsilon 0.1
@@ -405,7 +408,7 @@ def bounds(
         if form == "json":
             print_json(source=opened.name, column=column, epsilon=epsilon, seen=rows)
         else:
-            click.echo(f"A bin with more than {rows:,} rows is seen, with a probability of 95 %.  No data was read.")
+            click.echo(f"A bin with more than {rows:,} rows is found with probability 95 %.  No data was read.")
         return
     with _asking() as progress:
         found = opened.bounds(column, epsilon=epsilon, where=where, analyst=analyst, progress=progress)
@@ -423,7 +426,7 @@ def _tell(found: Discovery | Bounds, lines: str | None, form: str) -> None:
         else:
             click.echo(str(found))
             if lines is not None:
-                place = "in place of what it says about the column"
+                place = "in place of what it declares for the column"
                 click.echo(f"\nTo declare it, put this into the source file, {place}:\n\n{lines}", nl=False)
     except OSError:
         raise OutputError("standard output", found.entry) from None

@@ -7,9 +7,9 @@ Claim A1 (integer law).  With a = 1/s, the integer law P(X = x) = tanh(a/2)·e^(
 Claim A2 (margin).  The smallest m with P(|X₁| ≤ m, …, |X_d| ≤ m) ≥ p, for d independent draws, is
     m = floor(s·(c - ln β)),   β = 1 - p^(1/d),   c = ln(2/(1 + e^(-a))),
 and ``DiscreteLaplace.margin`` and ``simultaneous_margin`` return exactly this integer: s·(c - ln β) is
-never an integer itself, and the floor is taken only when an enclosing interval holds none.
+never an integer itself, and the floor is taken only when an enclosing interval contains none.
 
-Claim A3 (quantile).  ``DiscreteLaplace.quantile(p)`` is the smallest x with P(X ≤ x) ≥ p, decided likewise.
+Claim A3 (quantile).  ``DiscreteLaplace.quantile(p)`` is the smallest x with P(X ≤ x) ≥ p, found in the same way.
 
 Proofs: docs/explanation/accuracy.md.  Probabilities are floats with a relative error below 1e-12
 down to 1e-300; integers are exact.
@@ -31,7 +31,7 @@ from ..exact import Number
 
 @dataclass(frozen=True, init=False)
 class Laplace:
-    """The law on the real line with density e^(-|x|/s)/2s and scale s."""
+    """The distribution on the real line with density e^(-|x|/s)/2s and scale s."""
 
     scale: Fraction
 
@@ -91,7 +91,7 @@ class Laplace:
 
 @dataclass(frozen=True, init=False)
 class DiscreteLaplace:
-    """The law on the integers with P(X = x) = tanh(1/2s)·e^(-|x|/s) and scale s (claim A1)."""
+    """The distribution on the integers with P(X = x) = tanh(1/2s)·e^(-|x|/s) and scale s (claim A1)."""
 
     scale: Fraction
 
@@ -164,7 +164,7 @@ class DiscreteLaplace:
         return _decide(self.scale, depth, (1 - share) / cells)
 
     def threshold(self, delta: Number, keys: int = 1) -> int:
-        """Return the smallest T that noise lifts none of ``keys`` counts of 1 to, but with probability δ (claim K1)."""
+        """Return the smallest T that noise lifts any of ``keys`` counts of 1 to with probability ≤ δ (claim K1)."""
         share, keys = exact.probability(delta), exact.whole(keys, "keys")
         if share >= Fraction(1, 2):
             raise InvalidParameter(delta, "δ", "below 1/2")
@@ -191,7 +191,7 @@ def _decay(exponent: Fraction) -> float:
 
 
 def _log(value: Fraction) -> float:
-    """Return ln(value), also when the value is within 1e-16 of 1."""
+    """Return ln(value), accurately even when the value is within 1e-16 of 1."""
     return math.log1p(float(value - 1)) if value > Fraction(1, 2) else math.log(value)
 
 
@@ -207,7 +207,7 @@ def _decide(scale: Fraction, depth: Callable[[Context], tuple[Decimal, Decimal]]
 
 
 def starting_digits(factor: Fraction) -> int:
-    """Return a precision at which the floor of ``factor`` times a logarithm is nearly always decided."""
+    """Return a precision that almost always decides the floor of ``factor`` times a logarithm."""
     return 30 + len(str(int(factor)))
 
 

@@ -1,9 +1,9 @@
-"""The only door for randomness.
+"""The only source of randomness.
 
-``SYSTEM`` takes every key from the operating system, afresh for each call, and stretches it with
-AES-256-CTR.  Nothing is kept between calls, so forked, threaded and pickled code never repeats a stream
-(but a fork in the middle of a call, from a signal handler, copies what that call has drawn).  There is no
-seed.  ``EntropyForTests`` is the one deterministic source: what is drawn from it is not private.
+``SYSTEM`` takes a fresh key from the operating system for each call, and expands it with AES-256-CTR.
+Nothing is kept between calls, so forked, threaded and pickled code never repeats a stream (but a fork in
+the middle of a call, from a signal handler, copies what that call has drawn).  There is no seed.
+``EntropyForTests`` is the only deterministic source: noise drawn from it is not private.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ZEROS = bytes(1 << 21)
 
 
 class Stream(Protocol):
-    """An endless run of random 64-bit words."""
+    """An endless stream of random 64-bit words."""
 
     def fill(self, words: NDArray[np.int64]) -> None:
         """Overwrite all of ``words`` (contiguous) with the next words of the stream."""
@@ -43,7 +43,7 @@ class Entropy(Protocol):
 
 
 class Keystream:
-    """AES-256 in counter mode under a key that is used for this stream alone."""
+    """AES-256 in counter mode, with a key that is used only for this stream."""
 
     def __init__(self, key: bytes) -> None:
         self._cipher = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()

@@ -1,4 +1,4 @@
-"""What the noise costs: errors before a release, intervals after it, and the sizes needed.
+"""The cost of the noise: errors before a release, intervals after it, and the number of people needed.
 
 Claim A4 (one error).  For Z ~ Lap(λ): E|Z| = λ, √E(Z²) = λ√2, P(|Z| > tλ) = e^(-t)   (Lemma 1.4, part 1).
 
@@ -8,22 +8,22 @@ Claim A5 (d errors).  For d independent ones and M = max |Zᵢ|: E Σ|Zᵢ| = d�
 
 Claim A6 (Chebyshev).  P(|Z| ≥ k·√2·λ) = e^(-k√2) ≤ 1/k².
 
-Claim A7 (size).  The root mean square error of a proportion of n people is √2/(nε) by real Laplace noise under
-change_one and √(e^ε/n)/(e^ε - 1) by randomized response.  ``size_for`` returns the smallest n, and ``epsilon_for``
-the smallest ε with nine places, for which it is at most the error asked for.
+Claim A7 (size).  The root mean square error of a proportion of n people is √2/(nε) with real Laplace noise under
+change_one and √(e^ε/n)/(e^ε - 1) with randomized response.  ``size_for`` returns the smallest n, and ``epsilon_for``
+the smallest ε with nine decimal places, for which it is at most the given error.
 
 Claim A8 (randomized response).  Its estimate is unbiased, has the error of A7 whatever the true bits are, and
 lies within √(ln(2/β)/(n·ε·tanh(ε/2))) of the truth with probability at least 1 - β.
 
 Claim A9 (sums).  For independent Laplace draws of different scales b_1, …, b_m:
     P(|Z₁ + … + Z_m| > x) = Σᵢ e^(-x/bᵢ)·Πⱼ bᵢ²/(bᵢ² - bⱼ²)   (the product over j ≠ i);
-it grows with every bᵢ, so that equal scales may be moved apart upwards.  An integer draw lies within 1 of a real one of
-the same scale, drawn together.
+it grows with every bᵢ, so equal scales may be moved apart upwards.  An integer draw lies within 1 of a real one of the
+same scale, if both are computed from the same randomness.
 
 Claim A10 (ratio).  Let cells of true masses m_j ≥ 0 at positions p_j in [0, 1] get independent noise of one scale, with
-noisy cells ĉ_j.  The set of all t with |Σ(p_j - t)·ĉ_j| ≤ q(t), q(t) the margin of A9 for the scales |p_j - t|·s, holds
-the mean position Σp_j·m_j/Σm_j with the confidence of q.  Where Σĉ_j is above the steepest slope of q the set is an
-interval; else the whole range is returned.
+noisy cells ĉ_j.  The set of all t with |Σ(p_j - t)·ĉ_j| ≤ q(t), q(t) the margin of A9 for the scales |p_j - t|·s,
+contains the mean position Σp_j·m_j/Σm_j with the confidence of q.  Where Σĉ_j is above the steepest slope of q the set
+is an interval; otherwise the whole range is returned.
 
 Claim A11 (variance, to second order).  For the cells of claim P3 the variance has the error Σ c_j·Z_j + r, with
 slopes c = (p₂ - 2v, -p₁/2 - 2v, p₀ - 2v)/N for shares p and variance v; the bar is the margin of A9 for the
@@ -56,7 +56,7 @@ _EULER = 0.5772156649015329
 
 
 class Interval(NamedTuple):
-    """The ends of an error bar: integers, floats, or arrays of them, as the value is."""
+    """The ends of an error bar (confidence interval): integers, floats, or arrays of them, like the value."""
 
     low: Any
     high: Any
@@ -120,7 +120,7 @@ def _harmonic(d: int) -> float:
 def size_for(error: Number, epsilon: Number, mechanism: Method = "laplace") -> int:
     """Return the smallest number of people whose proportion has at most this root mean square error (claim A7).
 
-    The number is public: neighbors are those of change_one.
+    The number is public: neighbors are those of change_one (bounded DP).
     """
     target, budget = exact.positive(error, "error"), exact.epsilon(epsilon)
     if _is_laplace(mechanism):
@@ -139,7 +139,7 @@ def size_for(error: Number, epsilon: Number, mechanism: Method = "laplace") -> i
 def epsilon_for(error: Number, n: int, mechanism: Method = "laplace") -> Fraction:
     """Return the smallest ε at which a proportion of n people has at most this root mean square error (claim A7).
 
-    n is public: neighbors are those of change_one.
+    n is public: neighbors are those of change_one (bounded DP).
     """
     target, n = exact.positive(error, "error"), exact.whole(n, "n")
     if _is_laplace(mechanism):
@@ -152,7 +152,7 @@ def epsilon_for(error: Number, n: int, mechanism: Method = "laplace") -> Fractio
 
 
 def response_rms(epsilon: Fraction, n: int) -> float:
-    """Return the root mean square error of a proportion by randomized response (claim A7)."""
+    """Return the root mean square error of a proportion with randomized response (claim A7)."""
     return math.sqrt(float(_response_variance(epsilon, exact.arithmetic(40))) / n)
 
 
@@ -189,7 +189,7 @@ def _smallest_nano(variance: Fraction) -> int:
 
 
 def _is_enough(epsilon: Fraction, variance: Fraction) -> bool:
-    """Return whether e^ε/(e^ε - 1)² ≤ variance; the two are never equal, so some precision tells them apart."""
+    """Return whether e^ε/(e^ε - 1)² ≤ variance; the two are never equal, so some precision decides."""
     digits = 40
     while True:
         context = exact.arithmetic(digits)
@@ -206,7 +206,7 @@ def _is_enough(epsilon: Fraction, variance: Fraction) -> bool:
 
 
 def sum_margin(scales: Sequence[Fraction], confidence: Fraction) -> float:
-    """Return a margin for the sum of independent Laplace draws of these scales (claim A9), up to a part in 10^5."""
+    """Return a margin for the sum of independent Laplace draws of these scales (claim A9), to one part in 10^5."""
     beyond = 1 - confidence
     parted = _parted(sorted((scale for scale in scales if scale), reverse=True))
     if not parted:
@@ -239,7 +239,7 @@ def sum_margin(scales: Sequence[Fraction], confidence: Fraction) -> float:
 
 
 def _parted(scales: Sequence[Fraction]) -> list[Fraction]:
-    """Return the scales in rising order, those within a millionth of each other moved apart upwards."""
+    """Return the scales in increasing order; those within a millionth of each other are moved apart upwards."""
     parted: list[Fraction] = []
     for scale in sorted(scales):
         least = parted[-1] * Fraction(1_000_001, 1_000_000) if parted else scale
@@ -256,8 +256,8 @@ def ratio_interval(
         cells: one row for each cell, one column for each group.
         positions: where each cell lies, from 0 to 1.
         scale: the scale of the noise of every cell.
-        beyond: the probability with which a bar may miss, β.
-        slack: by how much a cell may be off beside its noise.
+        beyond: the probability β that a bar misses.
+        slack: by how much a cell may be off in addition to its noise.
     """
     total = cells.sum(axis=0)
     at = np.asarray(positions)[:, None]

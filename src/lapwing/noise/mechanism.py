@@ -3,21 +3,21 @@
 Claim M1 (integers).  If neighbors move an integer answer (or vector) by at most Δ in L1, then the answer plus
 independent integer Laplace noise of scale Δ/ε (claim N1) is ε-differentially private.
 
-Claim M2 (floats).  A float is put on the grid g·ℤ, g a power of two, by rounding.  If neighbors move d floats by
+Claim M2 (floats).  A float is rounded to the grid g·ℤ, g a power of two.  If neighbors move d floats by
 at most Δ in L1, their grid indices move by at most floor(Δ/g) + d, and M1 applies to the indices with that
 sensitivity.  Every output is g times an integer (rounded to float64 when beyond 2^53), whatever the value.
 With g ≤ Δ/(ε·2^20) and g ≤ Δ/(d·2^10) the grid adds at most one part in 2^10 to the noise; it is coarser, and costs
 more, only where d/ε is above 2^39 and the noise would not fit int64.
 
 Claim M3 (randomized response).  Every bit is flipped with probability exactly 1/(1 + e^ε), independently: each
-person's bit is ε-differentially private, even against whoever collects the answers.
+person's bit is ε-differentially private, even against the collector of the answers (local differential privacy).
 
 Claim M4 (interval).  ``interval`` of a whole release covers the true value, of at most ``Grid.limit``, with at least
 the stated confidence: integers by the exact margin of claim A2, floats by the margin of the grid's noise plus one step;
 ``simultaneous`` for all cells at once.
 
-What would overflow is cut at the ends of int64 or float64 after the noise, which is post-processing, or before it
-by a public bound far beyond any use, which moves neighbors no further apart.  Proofs: docs/explanation/mechanism.md.
+Values that would overflow are clamped to the range of int64 or float64 after the noise, which is post-processing, or
+before it to a very large public bound, which moves neighbors no further apart.  Proofs: docs/explanation/mechanism.md.
 """
 
 from __future__ import annotations
@@ -69,16 +69,17 @@ def laplace(
 
     Args:
         value: an int (stays an int), a float, or an array or list of either; its shape is public.
-        sensitivity: the most that one person can move the value, in L1 over all its cells; any upper bound will do.
-        epsilon: the privacy lost, a decimal with at most nine places, 0 < ε ≤ 1000.
-        entropy: leave it alone, except in tests.
+        sensitivity: the most that one person (privacy unit) can move the value, in L1 over all its cells; any upper
+            bound is safe.
+        epsilon: the privacy loss, a number with at most nine decimal places, 0 < ε ≤ 1000.
+        entropy: the source of randomness; change it only in tests.
     """
     return LaplaceMechanism(sensitivity, epsilon).release(value, entropy=entropy)
 
 
 @dataclass(frozen=True, init=False)
 class LaplaceMechanism:
-    """Adds Laplace noise of scale Δ/ε; knows its error before any value is given to it."""
+    """Adds Laplace noise of scale Δ/ε; its error is known before it gets a value."""
 
     sensitivity: Fraction
     epsilon: Fraction
@@ -99,7 +100,7 @@ class LaplaceMechanism:
 
     @property
     def integer_noise(self) -> DiscreteLaplace:
-        """The exact law of the noise that an integer gets."""
+        """The exact distribution of the noise that an integer gets."""
         return DiscreteLaplace(self.scale)
 
     def grid(self, cells: int = 1) -> Grid:
@@ -117,7 +118,7 @@ class LaplaceMechanism:
     @overload
     def release(self, value: ArrayLike, *, entropy: Entropy = SYSTEM) -> Array: ...
     def release(self, value: int | float | ArrayLike, *, entropy: Entropy = SYSTEM) -> int | float | Array:
-        """Return the value with noise; what cannot be released is refused before anything is drawn."""
+        """Return the value with noise; values that cannot be released are refused before anything is drawn."""
         checked = self._checked(value)
         if isinstance(checked, int):
             return checked + discrete_laplace(self.scale, entropy=entropy)
@@ -130,12 +131,12 @@ class LaplaceMechanism:
     def interval(
         self, value: int | float | ArrayLike, confidence: Number = NINETY_FIVE, *, simultaneous: bool = False
     ) -> Interval:
-        """Return an error bar around a released value (claim M4).
+        """Return an error bar (confidence interval) around a released value (claim M4).
 
         Args:
-            value: what ``release`` returned, whole: an array gets arrays of ends, and one cell alone would get the
-                bar of a release of one.
-            confidence: the probability with which the bar covers the true value.
+            value: the whole result of ``release``: an array gets arrays of ends, and a single cell of it would get
+                the bar of a release of one number.
+            confidence: the probability that the bar covers the true value.
             simultaneous: make it the probability that the bars of all cells cover at once.
         """
         checked = self._checked(value)
@@ -182,7 +183,7 @@ class Grid:
 
     @property
     def limit(self) -> float:
-        """The public bound beyond which floats are cut, so that indices and outputs stay finite."""
+        """The public bound to which floats are clamped, so that indices and outputs stay finite."""
         return math.ldexp(1.0, min(1023, 1020 + self.exponent))
 
     def release(self, value: float, entropy: Entropy) -> float:
@@ -248,7 +249,7 @@ def _blocks(array: Array) -> Iterator[Array]:
 
 
 def _saturating_add(values: NDArray[np.int64], others: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """Return values + others, cut at the ends of int64 where the sum would wrap around."""
+    """Return values + others, clamped to the range of int64 where the sum would wrap around."""
     total = values + np.int64(others) if isinstance(others, int) else values + others
     wrapped = ((values ^ total) & (others ^ total)) < 0
     ends = np.iinfo(np.int64)
@@ -256,7 +257,7 @@ def _saturating_add(values: NDArray[np.int64], others: NDArray[np.int64] | int) 
 
 
 def _plain(value: object) -> int | float | Array:
-    """Return a Python int or float, or a new C-ordered int64 or float64 array; refuse all else by its type.
+    """Return a Python int or float, or a new C-ordered int64 or float64 array; refuse everything else by its type.
 
     The copy is made before the check, so that nobody can change what was checked.
     """
@@ -293,8 +294,8 @@ def _finite(value: float) -> float:
 def _array_of(values: list[Any] | tuple[Any, ...]) -> Array:
     """Return a list as an array of a type that does not depend on the values.
 
-    NumPy's own choice would: it makes floats, rounded, of ints beside floats or beyond int64.  Ints beyond int64 are
-    cut at its ends, a public bound that moves no two values further apart.
+    NumPy's own choice would: it turns ints that are beyond int64, or in a list with floats, into rounded floats.  Ints
+    beyond int64 are clamped to its range, a public bound that moves no two values further apart.
     """
     ends = np.iinfo(np.int64)
     if all(isinstance(each, _WHOLE_TYPES) and not isinstance(each, _NOT_WHOLE) for each in values):
@@ -319,16 +320,16 @@ class _RandomizedResponse:
     """Flip every bit with probability 1/(1 + e^ε) (claim M3): ``randomized_response(bits, epsilon)``."""
 
     def __call__(self, bits: ArrayLike, epsilon: Number, *, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
-        """Return the bits as each person may tell them; shape as given.
+        """Return the bits as each person may report them, in the same shape.
 
-        Integer Laplace noise of scale 1/ε is positive with probability e^(-ε)/(1 + e^(-ε)): the flip wanted.
+        Integer Laplace noise of scale 1/ε is positive with probability e^(-ε)/(1 + e^(-ε)): the probability of a flip.
         """
         budget = exact.epsilon(epsilon)
         truth = _bits(bits)
         return truth ^ (discrete_laplace(1 / budget, truth.shape, entropy=entropy) > 0)
 
     def estimate(self, noisy: ArrayLike, epsilon: Number, confidence: Number = NINETY_FIVE) -> Estimate:
-        """Return the share of true bits, freed of the flips' bias (claim A8); it may lie outside [0, 1]."""
+        """Return an unbiased estimate of the share of true bits (claim A8); it may lie outside [0, 1]."""
         budget, level, answers = exact.epsilon(epsilon), exact.probability(confidence), _bits(noisy)
         if not answers.size:
             raise InvalidParameter(0, "number of answers", "a whole number from 1 on")

@@ -6,14 +6,14 @@ probability exactly tanh(a/2)·e^(-a|x|), a = 1/s: for U uniform on (0, 1) and a
 has P(|X| ≥ k) = P(U ≤ e^(c - ak)) = 2·e^(-ak)/(1 + e^(-a)), which is claim A1.
 
 Claim N2 (decision).  The fast path returns that floor for *every* U that begins with the bits it has seen,
-or hands the draw to the slow path.  With w the word read as a signed integer, v = |w|·κ and κ = 2^-63·e^(-c)
+or passes the draw to the slow path.  With w the word read as a signed integer, v = |w|·κ and κ = 2^-63·e^(-c)
 in float64, y = -s·ln v differs from s·(c - ln U) by at most
     s·(2^-50 + 1/(|w| - 1)) + y·2^-49,
-if the platform's ``log`` errs by at most 4 units in the last place (tests/claims/test_noise.py asks it).
+if the platform's ``log`` is accurate to 4 units in the last place (tests/claims/test_noise.py checks it).
 
-Claim N3 (split).  From s = 2^30 on, |X| = q·H + R with a power of two q, 2^19 ≤ s/q < 2^20, is drawn in two
-parts: H = floor(s/q·(c - ln U)) as above, and R, uniform on 0 … q-1 and kept with probability e^(-aR), once
-more halved where H = R = 0.  The law is that of N1, and the fast path decides as often as at scale 2^20.
+Claim N3 (split).  For s ≥ 2^30, |X| = q·H + R with a power of two q, 2^19 ≤ s/q < 2^20, is drawn in two
+parts: H = floor(s/q·(c - ln U)) as above, and R, uniform on 0 … q-1 and kept with probability e^(-aR), which is
+halved where H = R = 0.  The law is that of N1, and the fast path decides as often as at scale 2^20.
 
 Claim N4 (coin).  ``coins`` returns True with probability exactly e^(-γ) for each rational γ ≥ 0.
 
@@ -23,11 +23,11 @@ Claim N6 (race).  Of candidates with exponents γ, the least of them 0, ``race``
 probability that permute-and-flip gives it: coins of probability e^(-γ) are flipped in random order, and the first
 head wins.  It draws the highest y - γ, with independent exponential variables y.  For a run of m candidates with
 the same γ it draws the maximum of their y at once, y = -ln(1 - (1 - V)^(1/m)) for V uniform on (0, 1).  With b the
-63 bits of V seen and v = b·2^-63 in float64, y - γ in float64 errs by at most
+63 bits of V seen and v = b·2^-63 in float64, y - γ in float64 is off by at most
     2t + 2^-48·(1 + y + γ),   t = (2^-52 + 1/b)/(1 - v),   where t ≤ 1/8,
-if ``log1p``, ``expm1`` and ``log`` err by at most 4 units in the last place.
+if ``log1p``, ``expm1`` and ``log`` are accurate to 4 units in the last place.
 
-Only the seen bits of U exist so far: the slow path draws more of them as needed and decides in decimal
+Only the bits of U seen so far have been drawn: the slow path draws more as needed and decides in decimal
 arithmetic of growing precision.  Proofs: docs/explanation/noise.md.
 """
 
@@ -54,16 +54,16 @@ from .distributions import floor_between, starting_digits
 from .entropy import SYSTEM, Entropy, Stream
 
 BLOCK = 1 << 18
-"""Draws per block: short enough for the cache, long enough that threads seldom wait for the interpreter."""
+"""Draws per block: short enough for the cache, long enough that threads rarely wait for the interpreter."""
 
 _ROUND = 1.5 * 2.0**52
 """Adding and subtracting it rounds a float below 2^51 to a whole number, always in the same time."""
 
 _SPLIT = 1 << 30
-"""The scale from which on |X| is drawn in two parts (claim N3)."""
+"""The smallest scale at which |X| is drawn in two parts (claim N3)."""
 
 _ONES = (1 << 16) - 1
-"""Sixteen ones: the only beginning of U with which a low part can be refused."""
+"""Sixteen ones: the only first bits of U with which a low part can be rejected."""
 
 _CERTAIN = Fraction(10**100)
 """An exponent with which a coin is tails in float64 and at every precision."""
@@ -90,7 +90,7 @@ def discrete_laplace(
             (one beyond 2^62 has probability below e^-4000 and raises OverflowError).
         size: None for one Python int, else the shape of the array.
         threads: how many threads share the work of an array.
-        entropy: leave it alone, except in tests.
+        entropy: the source of randomness; change it only in tests.
     """
     law = _law_of(exact.scale(scale, array=size is not None))
     if size is None:
@@ -138,7 +138,7 @@ def _law(numerator: int, denominator: int) -> _Law:
 
 
 def _draw_one(law: _Law, entropy: Entropy) -> int:
-    """Draw one integer, by steps whose time does not depend on it as far as Python allows."""
+    """Draw one integer, in steps whose time does not depend on it, as far as Python allows."""
     word = entropy.bits(64)
     bits, sign = word >> 1, 1 - 2 * (word & 1)
     size = _decide_fast(bits, law)
@@ -188,7 +188,7 @@ def _decide_slowly(bits: int, law: _Law, entropy: Entropy) -> int:
 
 
 def _depth(bits: int, known: int, context: Context) -> tuple[Decimal, Decimal]:
-    """Return bounds of -ln U for every U that begins with these bits: ln(1 + 1/bits) apart at most."""
+    """Return bounds of -ln U for every U that begins with these bits; they are at most ln(1 + 1/bits) apart."""
     low = context.minus(context.ln(context.divide(Decimal(bits + 1), Decimal(1 << known))))
     return low, context.add(low, context.divide(Decimal(1), Decimal(bits)))
 
@@ -304,8 +304,8 @@ def coins(
 
     Args:
         exponents: an array of integers, or a sequence of any rationals, none below 0.
-        unit: what the exponents count, a positive rational.
-        entropy: leave it alone, except in tests.
+        unit: the unit of the exponents, a positive rational.
+        entropy: the source of randomness; change it only in tests.
     """
     step = exact.positive(unit, "unit")
     if isinstance(exponents, np.ndarray) and exponents.dtype.kind == "i":
@@ -354,7 +354,7 @@ def uniform(below: int, size: Shape, *, entropy: Entropy = SYSTEM) -> NDArray[np
 def uniform(below: int, size: Shape | None = None, *, entropy: Entropy = SYSTEM) -> int | NDArray[np.int64]:
     """Draw whole numbers from 0 to ``below`` - 1, each with the same probability (claim N5).
 
-    Bits beyond the length of ``below`` are cut off and what is still too large is drawn again.
+    Bits beyond the length of ``below`` are dropped, and numbers that are still too large are drawn again.
     """
     below = exact.whole(below, "below", None)
     length = (below - 1).bit_length()
@@ -387,10 +387,10 @@ def race(
     """Return the winner of permute-and-flip: its run, and its number within the run (claim N6).
 
     Args:
-        exponents: one whole number from 0 on for each run; only their differences count.
-        unit: what the exponents count, a positive rational.
+        exponents: one whole number ≥ 0 for each run; only their differences matter.
+        unit: the unit of the exponents, a positive rational.
         sizes: how many candidates each run stands for; 0 for none.
-        entropy: leave it alone, except in tests.
+        entropy: the source of randomness; change it only in tests.
     """
     step, given, counts = exact.positive(unit, "unit"), _whole_numbers(exponents), np.asarray(sizes)
     if counts.dtype.kind != "i" or counts.shape != given.shape or counts.min(initial=0) < 0 or not counts.any():
@@ -419,7 +419,7 @@ def race(
 
 
 def _whole_numbers(asked: NDArray[np.int64] | Sequence[int]) -> NDArray[Any]:
-    """Return whole numbers from 0 on as a flat array, of Python's integers if they came as such."""
+    """Return whole numbers ≥ 0 as a flat array, of Python's integers if they were given as such."""
     given: NDArray[Any]
     if isinstance(asked, np.ndarray) and asked.dtype.kind == "i":
         given = asked
@@ -434,7 +434,7 @@ def _whole_numbers(asked: NDArray[np.int64] | Sequence[int]) -> NDArray[Any]:
 
 
 def _products(exponents: NDArray[Any], step: Fraction) -> NDArray[np.float64]:
-    """Return exponent·unit in float64; what is far beyond every y may be taken as less than it is."""
+    """Return exponent·unit in float64; values far beyond every y may be returned as smaller ones."""
     with suppress(OverflowError):
         return exponents.astype(np.int64, copy=False) * np.float64(min(step, _CERTAIN))
     return np.array([float(min(each * step, _CERTAIN)) for each in exponents])
@@ -477,7 +477,7 @@ def _win_slowly(runs: list[_Run], entropy: Entropy) -> _Run:
 
 
 def _end(run: _Run, bits: int, known: int, side: int, context: Context) -> Decimal:
-    """Return a bound of the score at V = bits/2^known, from below or above as ``side`` is -1 or 1."""
+    """Return a bound on the score at V = bits/2^known: a lower one if ``side`` is -1, an upper one if it is 1."""
     rest = context.divide(Decimal((1 << known) - bits), Decimal(1 << known))
     root = context.exp(context.divide(context.ln(rest), Decimal(run.size)))
     chance = context.subtract(context.subtract(Decimal(1), root), exact.unit(context, 4 * side))

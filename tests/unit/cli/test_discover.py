@@ -76,7 +76,7 @@ def test_a_dry_run_reads_and_spends_nothing(visits, tmp_path):
     told = json.loads(run("discover", visits, "diagnosis", *KEYS, "--dry-run", "--format", "json").stdout)
     assert (told["threshold"], told["scale"], told["sensitivity"]) == (threshold, "2", 2)
     assert told["surely"] == threshold + lw.DiscreteLaplace(2).quantile("0.95")
-    assert "more than 32 rows is seen" in run("bounds", visits, "cost", "--epsilon", "1", "--dry-run").stdout
+    assert "more than 32 rows is found" in run("bounds", visits, "cost", "--epsilon", "1", "--dry-run").stdout
     assert json.loads(run("bounds", visits, "cost", "--epsilon", "1", "--dry-run", "--format", "json").stdout) == {
         "source": "visits", "column": "cost", "epsilon": "1", "seen": 32,
     }  # fmt: skip
@@ -153,7 +153,7 @@ def test_a_refusal_has_status_2_and_costs_nothing(visits):
 def test_a_name_for_others_that_was_found_is_not_taken_and_the_answer_is_shown(visits):
     assert "give --other a name" in run("discover", visits, "diagnosis", *KEYS, "--other", "", status=2).stderr
     shown = run("discover", visits, "diagnosis", *KEYS, "--other", "flu")
-    assert '"flu" is one of the keys that were found: give --other another name' in shown.stderr
+    assert '"flu" is one of the keys found: give --other another name' in shown.stderr
     assert 'keys = ["asthma", "flu"]\n' in shown.stdout
     assert "other =" not in shown.stdout
     assert "at no charge" in run("discover", visits, "diagnosis", *KEYS, "--other", "rest").stdout

@@ -1,1 +1,1 @@
-"""The checks of the audit, each of which looks from outside."""
+"""The checks of the audit, which use the public interface."""

@@ -1,4 +1,4 @@
-"""Data frames with one odd cell more: each cell beside it must be read as before (claim E0).
+"""Data frames with one additional odd cell: every other cell must be read as before (claim E0).
 
 A library chooses the type of a column by all of its cells.  Here pandas, Polars and Arrow make columns of many kinds of
 cells by their own rules, alone and with one odd cell before or after, and each is declared as every kind.  Many columns

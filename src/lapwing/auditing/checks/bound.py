@@ -1,4 +1,4 @@
-"""The ε of real releases, counted: neither more than is charged, nor noise that nobody needs.
+"""The ε of real releases, measured by counting: no more than charged, and no unnecessary noise.
 
 A release has very many public groups, and every group is an independent copy of one of two neighbors: some have a
 person whom the others lack.  How often an event happens in either half bounds the ε of the release from

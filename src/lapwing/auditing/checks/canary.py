@@ -1,4 +1,4 @@
-"""What single people have is seen nowhere (T24): a table holds canaries, and what Lapwing says is searched for them.
+"""No single person's value leaks (T24): a table contains canaries, and every output of Lapwing is searched for them.
 
 The canaries are a number far beyond its bounds, and texts and a date that are no public keys: as values, keys, people
 and in conditions.  Searched are answers, plans, errors and what they are chained to, logs, warnings, what is printed by

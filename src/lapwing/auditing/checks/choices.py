@@ -1,4 +1,4 @@
-"""What quantiles cost: every choice and every count of a selection is noted, on a table and on its neighbors.
+"""The cost of quantiles: every choice and every count of a selection is recorded, on a table and on its neighbors.
 
 The choices are made by a script in place of chance, the same for both tables.  Permute-and-flip with coins e^(-u·d)
 costs at most u times the width of the interval in which the distances d of all candidates change (claim Q1), counts

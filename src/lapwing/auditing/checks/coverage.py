@@ -1,4 +1,4 @@
-"""Every error bar that is shown holds the truth at least as often as it says, with real noise, by the public interface.
+"""Every error bar contains the truth at least as often as stated, with real noise, through the public interface.
 
 Tables are made up, so that the truth is known; most have many equal groups, and each group is a trial of its own.  The
 share of bars that hold may fall below the stated confidence only as far as chance goes.  The noise is

@@ -1,4 +1,4 @@
-"""Exact laws: how likely each output is, computed without drawing a number; no false alarms but where it is said.
+"""Exact laws: the probability of each output, computed without drawing; no false alarms except where stated.
 
 The words that a release takes as randomness are laid out evenly (claim C2), and the noise it adds is compared with the
 law that its plan declares.  Such noise moves the probabilities of every output on a table and on its neighbor apart by

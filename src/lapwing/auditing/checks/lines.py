@@ -1,4 +1,4 @@
-"""Records of CSV files: one written row is one row that is read, with its own cells, whatever cells hold.
+"""Records of CSV files: each row that was written is read as one row with its own cells, whatever they contain.
 
 Files are written as other programs write them, with quotes, separators and line breaks in cells.  How often each cell
 is read is compared with how often it was written.

@@ -1,4 +1,4 @@
-"""Names of columns: the column that is read is the one that is declared, or the table is refused before a charge.
+"""Column names: the column that is read is the declared one, or the table is refused before anything is charged.
 
 Column number i holds the value i + 1, so that the sum of a column tells which one was read.
 """

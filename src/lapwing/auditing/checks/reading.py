@@ -1,4 +1,4 @@
-"""Reading: every cell, row and name is read by itself, whatever stands beside it (claim E0).
+"""Reading: every cell, row and name is read by itself, independently of the others (claim E0).
 
 What is released of made-up frames and files is compared with what was put into them, and with what is released when
 one person adds the oddest of cells.  The noise is frozen and taken off again, so that nothing is left to chance.

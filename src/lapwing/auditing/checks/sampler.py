@@ -1,4 +1,4 @@
-"""The sampler: its law, seen without drawing; its tails; floats on a public grid; fresh noise in every call."""
+"""The sampler: its law, computed without drawing; its tails; floats on a public grid; fresh noise in every call."""
 
 from __future__ import annotations
 

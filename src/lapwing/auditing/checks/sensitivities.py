@@ -1,4 +1,4 @@
-"""Brute-force sensitivity: over all small tables of a nasty domain, one person moves no answer by more than declared.
+"""Brute-force sensitivity: over all small tables of difficult values, no person moves an answer more than declared.
 
 And some person moves it by just that much, so that no noise is wasted.
 """

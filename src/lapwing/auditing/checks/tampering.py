@@ -1,4 +1,4 @@
-"""Tampering with a ledger is found (claims L4 and L5): changes to its SQLite file by anyone who can write it."""
+"""Tampering with a ledger is detected (claims L4 and L5): changes to its SQLite file by anyone who can write it."""
 
 from __future__ import annotations
 

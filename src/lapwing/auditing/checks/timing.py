@@ -1,4 +1,4 @@
-"""The time of a draw tells nothing of the noise, as far as a clock in the same process can see.
+"""The time of a draw reveals nothing about the noise, as far as a clock in the same process can measure.
 
 Claim C3 (timing).  Let x be n·m independent draws of a known law, m in each of n calls, and r the ranks of the times of
 the calls, centred and scaled to [-1/2, 1/2].  With u = P(|X| < |x|) + P(|X| = |x|)/2 - 1/2 and p = P(X = 0), let

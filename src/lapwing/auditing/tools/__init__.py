@@ -1,1 +1,1 @@
-"""What the checks and the audits of users are made with."""
+"""Tools for the checks and for the audits of users' own code."""

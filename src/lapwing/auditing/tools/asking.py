@@ -1,4 +1,4 @@
-"""A question to tables of many forms, with the noise frozen and taken off again: the exact integers, from outside."""
+"""Questions to tables of many forms, with frozen noise that is subtracted again: the exact integers, from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lower bound on ε that was counted, not computed.
+"""A lower bound on ε from counted events (a statistical lower bound).
 
 Claim C1 (bound).  An event that was chosen independently of the draws counted happened in k of n independent draws of
 a mechanism on x, and in l of m on y.  With p the lower end of Clopper and Pearson for k of n and q the upper end for l

@@ -1,4 +1,4 @@
-"""How far chance goes: findings by bounds that are true for every number of trials."""
+"""How much chance can explain: findings by bounds that hold for every number of trials."""
 
 from __future__ import annotations
 

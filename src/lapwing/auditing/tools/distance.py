@@ -1,4 +1,4 @@
-"""What a function answered, and how far two answers are apart.
+"""The answer of a function, and the distance between two answers.
 
 The distance is the sum of |a - b| over the numbers of two answers, exactly: floats count as the fractions they are.
 It is infinite between answers of another form (length, shape, keys or their order), between a finite number and NaN

@@ -1,4 +1,4 @@
-"""What a row of a made-up table may be: a list of rows, a declared column, or columns by name.
+"""The possible rows of a made-up table: a list of rows, a declared column, or columns by name.
 
 A row is known by its number, from 0 on; the simplest rows come first.  Rows are made when they are asked for, and a
 fresh copy each time, so that the function under audit can neither change the domain nor the next table.

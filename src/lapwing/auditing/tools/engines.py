@@ -1,4 +1,4 @@
-"""The engines at hand: DuckDB always, and those that the user names, which get tables that go again afterwards."""
+"""The available engines: DuckDB always, and those that the user names, which get temporary tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that are laid out evenly, in place of random ones: the law of what is made of them is seen without drawing.
+"""Evenly spaced words in place of random ones: the law of what is computed from them is seen without drawing.
 
 Claim C2 (strata).  Let |X| be a function of a uniform U that does not rise as U grows, with a sign of its own.  If the
 pairs of sign and U are laid out in the middles of n equal parts, the distribution function of the n values of X

@@ -1,4 +1,4 @@
-"""Events that may tell two inputs apart: proposed from some draws, and scored by others.
+"""Events that may distinguish two inputs: proposed from some draws, and scored by others.
 
 An event asks one thing of one reading of the output.  The readings are its numbers (each, their sum, differences of
 two), the power of two that divides a number (what floating-point noise leaks), its kind and its text.  Asked is whether

@@ -1,4 +1,4 @@
-"""Canaries, and the search for them: all that is said while someone listens.
+"""Canaries, and the search for them in everything that is returned, raised, logged or printed.
 
 A canary is a value that must not be seen: a number, texts and a day.  It is looked for in many spellings, in what calls
 return and raise, in what is logged, warned and printed.

@@ -1,4 +1,4 @@
-"""All small tables over a nasty domain, and what one person moves in the answers to them.
+"""All small tables over a domain of difficult values, and how far one person moves their answers.
 
 Many tables are asked at once: each is a group of one large table, with people of its own.  The noise is frozen, and
 that of the empty table is taken off again, so that the exact integers before the noise are seen from outside.

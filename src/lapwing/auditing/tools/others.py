@@ -1,4 +1,4 @@
-"""Other processes that run this very lapwing: for races, crashes and the command line.
+"""Other processes that run the same Lapwing: for races, crashes and the command line.
 
 A process reads lines of JSON and answers each with lines of JSON.
 """

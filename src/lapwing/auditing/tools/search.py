@@ -1,4 +1,4 @@
-"""The search for neighbors whose answers lie too far apart.
+"""The search for neighbors whose answers are too far apart.
 
 A table is known by the numbers of its rows in the domain, in rising order: as tables of people they have no order.
 Sizes that are small enough are searched whole, the others by climbing from random starts.  Of all violations the
