@@ -912,7 +912,7 @@ MUTANTS = (
         "T26",
         "ledgers",
         "ledger/place.py",
-        "    if folder is not None:\n        return beside(folder, name, before)\n",
+        "    if folder is not None:\n        return beside(folder.absolute(), name, before)\n",
         "    if name:\n        return beside(Path(), name, before)\n",
     ),
     Mutant(

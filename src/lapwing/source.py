@@ -83,7 +83,8 @@ class Source:
     ) -> None:
         described = (name, columns, person, rows_per_person, neighbors, version)
         self._table = connect(table, name)
-        self.schema: Schema = make_schema(*described, every_row_counts=_public_rows(self._table, public_rows))
+        every_row_counts = _public_rows(self._table, public_rows, person, neighbors)
+        self.schema: Schema = make_schema(*described, every_row_counts=every_row_counts)
         self.epsilon = None if epsilon is None else exact.epsilon(epsilon)
         self.delta = None if delta is None else exact.delta(delta)
         if ledger is not None and not isinstance(ledger, str | PathLike):
@@ -367,7 +368,7 @@ class Source:
         return query if not weights else sql.weighted(query, weights, self.schema)
 
 
-def _public_rows(table: Table, said: object) -> bool:
+def _public_rows(table: Table, said: object, person: object, neighbors: object) -> bool:
     """Return whether the number of rows is public under change_one: as it is said, and by default if it is stored."""
     if said is None:
         return table.stored
@@ -378,6 +379,13 @@ def _public_rows(table: Table, said: object) -> bool:
             table.name,
             "says public_rows, but a line of a CSV file may be left out because of what is in it",
             "Use Parquet, or leave public_rows out.",
+        )
+    if said and (neighbors != "change_one" or person is not None):
+        why = "has a person column" if person is not None else 'protects whether a row is there ("add_remove")'
+        raise InvalidSource(
+            table.name,
+            f"says public_rows, but {why}",
+            'public_rows goes with neighbors = "change_one" and without person: leave it out.',
         )
     return said
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from .engine.connect import connect, is_url, public, title
+from .engine.names import folded
 from .question.schema import KINDS, Kind
 from .report import toml, toml_name
 
@@ -19,6 +21,9 @@ _BOOLEANS = ("BOOLEAN", "BOOL")
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NTZ")
 """The names of types on all engines, of each what is before its brackets."""
 
+
+CSV = "CSV"
+"""In place of a type: cells of a CSV file are texts, and are read as what the column is declared as."""
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
@@ -34,9 +39,16 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
     elif not Path(table).is_absolute():
         place = os.path.relpath(table, folder)
     named = {"name": toml(name), "table": toml(place), "ledger": toml(f"{name}.ledger")}
+    named["rows"] = "true" if opened.stored else "false"
     parts = [_HEAD.format(**named, note=f"\n# {NO_SECRET}" if is_url(table) and place != table else "")]
-    for column, kind in opened.fields():
-        parts.append(_column(column, kind, [each for each in KINDS if opened.reads(kind, each)]))
+    fields = opened.fields()
+    times = Counter(folded(field.name) for field in fields)
+    for column, kind in dict(fields).items():
+        if times[folded(column)] > 1:
+            parts.append(_repeated(column))
+        else:
+            read = [each for each in KINDS if opened.reads(kind, each)]
+            parts.append(_column(column, CSV if opened.is_csv else kind, read))
     return name, "\n".join(parts)
 
 
@@ -55,6 +67,7 @@ table = {table}{note}
 # rows_per_person = 1             # rows of one person that count in full; who has more counts as much as that
 
 # neighbors = "add_remove"        # or "change_one", when the number of people is public
+# public_rows = {rows}            # with "change_one" and without person: is the number of rows public?
 epsilon = 1                       # the total that may ever be spent on this table
 # ledger = {ledger}        # where spending is recorded: a file beside this one, or postgresql://...
 # delta = 0.000001                # the total δ, to look for keys that are not public; see how-to/unknown-keys.md
@@ -64,14 +77,19 @@ epsilon = 1                       # the total that may ever be spent on this tab
 #   low and high (and integer = true)   for sums, means, quantiles; values beyond count as the bounds
 #   keys = [...]                        to group by it; every key is shown, even if it does not occur
 #   edges = [0, 18, 65, 120]            to group a number by bins
-#   type = "text" | "number" | "integer" | "date" | "boolean"   for WHERE alone
+#   type = "text" | "number" | "integer" | "date" | "boolean"   for WHERE, COUNT(x), discover and bounds
 """
+
+
+def _repeated(name: str) -> str:
+    return f"# {toml_name(name)} cannot be declared: another column has the same name, up to case\n"
 
 
 def _column(name: str, kind: str, read: Sequence[Kind]) -> str:
     """Return the lines of one column, to be uncommented and filled in."""
     base = re.split("[(<]", kind)[0].upper()  # in brackets there may be values: those of an ENUM
-    head = f"# [columns.{toml_name(name)}]                # {'text' if base in _TEXTS else base.lower()}"
+    told = "CSV: as declared" if kind == CSV else "text" if base in _TEXTS else base.lower()
+    head = f"# [columns.{toml_name(name)}]                # {told}"
     if not read:
         return f"{head}\n# cannot be read as it is: name a view in which it is converted\n"
     if base in _NUMBERS:

@@ -184,6 +184,11 @@ BAD = {
     'table = "t.csv"\nepsilon = 0': "ε = 0",
     'table = "t.csv"\nversion = 5': "a text",
     'table = "t.csv"\nledger = 5': "ledger",
+    'table = "t.parquet"\npublic_rows = true': 'says public_rows, but protects whether a row is there ("add_remove")',
+    'table = "t.parquet"\npublic_rows = true\nneighbors = "change_one"\nperson = "p"\nrows_per_person = 1':
+        "says public_rows, but has a person column",
+    'table = "t.csv"\npublic_rows = true\nneighbors = "change_one"': "a line of a CSV file may be left out",
+    'table = "t.parquet"\npublic_rows = 1\nneighbors = "change_one"': "public_rows is true or false",
     "table = ": "is not TOML",
     '[columns.A]\ntype = "text"\n[columns.a]\ntype = "text"\n': "names no table",
 }  # fmt: skip
@@ -263,7 +268,7 @@ def test_columns_that_differ_by_case_alone_are_refused():
         lw.Source("t.csv", name="t", columns={"a": "text", "A": "text"})
 
 
-@pytest.mark.parametrize("table", [5, None, [1, 2], {"a": [1]}, np.zeros(3), pl.LazyFrame({"a": [1]})])
+@pytest.mark.parametrize("table", [5, None, [1, 2], {"a": [1]}, np.zeros(3), pl.Series([1])])
 def test_what_is_no_table_is_refused(table):
     with pytest.raises(errors.InvalidParameter):
         lw.Source(table, name="t", columns={})
@@ -363,6 +368,26 @@ def test_init_writes_a_file_that_works_once_it_is_filled_in(tmp_path, monkeypatc
     source = lw.Source.open("visits.toml")
     assert source.release(lw.count(), by="odd 'n\"ame", epsilon=1).rows
     assert source.schema.person == "patient"
+
+
+def test_init_says_that_cells_of_a_csv_file_have_no_type(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,x\n")
+    text = describe(str(tmp_path / "t.csv"), tmp_path)[1]
+    assert re.findall(r"# \[columns.*", text) == [
+        "# [columns.a]                # CSV: as declared",
+        "# [columns.b]                # CSV: as declared",
+    ]
+    assert "# public_rows = false " in text
+    assert "for WHERE, COUNT(x), discover and bounds" in text
+
+
+def test_init_writes_a_repeated_name_once_and_says_why(tmp_path):
+    (tmp_path / "t.csv").write_text("v,w,v,X,x\n1,2,3,4,5\n")
+    text = describe(str(tmp_path / "t.csv"), tmp_path)[1]
+    assert "[columns.v]" not in text
+    for name in "vXx":
+        assert text.count(f"# {name} cannot be declared: another column has the same name, up to case\n") == 1
+    assert "[columns.w]" in text
 
 
 def test_init_never_tells_what_a_cell_holds(tmp_path):

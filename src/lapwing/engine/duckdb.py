@@ -23,14 +23,14 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameter, InvalidSource
+from ..errors import InvalidParameter, InvalidSource, suggestion
 from ..measure.cells import Progress
 from ..question.query import literal, quoted
 from ..question.schema import Column, Key, Kind, Schema, written
 from . import frames, reading, records
 from .dialect import DUCKDB
 from .lowering import cell_name
-from .table import Field, Problem, T, Table, interruptible, whole_columns
+from .table import Field, Problem, T, Table, interruptible, short, whole_columns
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",
@@ -52,10 +52,17 @@ _MOMENTS = ("TIMESTAMP_S", "TIMESTAMP_MS")
 """Types that a copy in Parquet keeps; those that it has as text, to be made numbers again; and moments of a wider
 range than the copy has."""
 
+_TABLES = (
+    "a path, a pandas or Polars data frame, an Arrow table, a DuckDB relation, a Spark data frame, or a URL of "
+    "PostgreSQL or Spark"
+)
 _SIZE = re.compile(r"[1-9]\d{0,5}(\.\d+)? ?[KMGT]i?B")
 _CHUNK = 2**16
 _UNKNOWN = ""
 """The type of a column of a data frame, before DuckDB has seen it."""
+
+_SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a vertical bar", ",": "a comma"}
+"""What other programs put between the fields of a CSV file."""
 
 _SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 
@@ -74,16 +81,14 @@ class DuckDBTable(Table):
         if isinstance(given, str | PathLike):
             self.path = fspath(given)
             if not self.is_csv and not _is_parquet(self.path):
+                what = "pattern" if has_magic(self.path) else "name"
                 raise InvalidSource(
-                    name, "has a table that is neither CSV nor Parquet", "Name a file .csv, .tsv, .csv.gz or .parquet."
+                    name,
+                    "has a table that is neither CSV nor Parquet",
+                    f"The {what} must end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq.",
                 )
         elif frames.maker_of(given) is None and not isinstance(given, duckdb.DuckDBPyRelation):
-            raise InvalidParameter(
-                given,
-                "table",
-                "a path, a pandas or Polars data frame, an Arrow table, a DuckDB relation, a Spark data frame, or a "
-                "URL of PostgreSQL or Spark",
-            )
+            raise InvalidParameter(given, "table", frames.remedy(given) or _TABLES)
 
     def __repr__(self) -> str:
         return f"Table({self.path or type(self._given).__name__!r})"
@@ -124,6 +129,8 @@ class DuckDBTable(Table):
         files = _files(self.path)
         if not _is_parquet(self.path):
             return [Field(name, "VARCHAR") for name in _same_header(files, self.path)]
+        for file in files:
+            _check_parquet(file)
         if connection is not None:
             return _parquet_fields(connection, files)
         with _connected() as own:
@@ -135,10 +142,12 @@ class DuckDBTable(Table):
 
     def _compare_with_header(self) -> None:
         """Refuse a CSV file without a header, of which the first row would be taken for one: its cells come again."""
+        self._described()  # says why a first line is refused, as a release does
         file = _files(self.path or "")[0]
         if records.begins_with_a_row(file, _separator(file)):
             raise Problem(
-                "has a file whose first line looks like a row, since a cell of it stands again below",
+                f'cannot be read: the first line of the file "{file}" looks like a row, since a cell of it stands '
+                "again below",
                 "Put a line with the names of the columns first.",
             )
 
@@ -165,8 +174,7 @@ class DuckDBTable(Table):
             return
         (place,) = self.places([schema.person], self._described())
         if frames.has_large_floats(self._given, place):
-            raise InvalidSource(
-                self.name,
+            raise Problem(
                 "has a person column with floats of 2^53 or more, in which several people look the same",
                 'In pandas, a column of whole numbers with a missing cell stays one as "Int64".',
             )
@@ -177,6 +185,20 @@ class DuckDBTable(Table):
         found = {file: records.check(file, _separator(path), self._checked.get(file)) for file in _files(path)}
         self._checked = found
         return list(found.values())
+
+    def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
+        """Return it with what may be the cause, by public facts: names in a frame or a CSV file are not shown."""
+        what, _ = super().lacking(column, names)
+        if self.is_csv:
+            why, advice = _lacking_in_csv(self.path or "", [str(name) for name in names])
+            return what + why, advice
+        if self.path is not None:
+            shown = suggestion(column, map(str, names))
+            return what, f"Names are compared exactly; `lapwing init` lists them.{shown}"
+        where = {"pyarrow": "table.column_names", None: "relation.columns"}
+        library = frames.maker_of(self._given)
+        advice = f"Names are compared exactly: look at {where.get(library, 'df.columns')}."
+        return what, f"{advice} df.reset_index() makes an index a column." if library == "pandas" else advice
 
     def reads(self, type_name: str, kind: Kind) -> bool:
         """Return whether cells of this type have values of the kind; in a frame one cell may decide the type."""
@@ -249,6 +271,8 @@ class DuckDBTable(Table):
             return "The file is missing, unreadable or not of its kind."
         if isinstance(error, duckdb.InterruptException):
             return "It was interrupted."
+        if isinstance(error, duckdb.ConnectionException):
+            return "Its connection is closed: keep the connection of a DuckDB relation open."
         return super().advice(error)
 
 
@@ -340,8 +364,34 @@ def _files(path: str) -> list[str]:
     """Return the file of this name, or those that the glob names, in their order."""
     files = [path] if Path(path).exists() or not has_magic(path) else sorted(glob(path, recursive=True))  # noqa: PTH207
     if not files or not Path(files[0]).exists():
-        raise Problem(f'could not be opened: there is no file "{path}"')
+        advice = "Look at what `table` names."
+        if any(part.startswith("~") for part in Path(path).parts):
+            advice = "A ~ is not expanded: write the path in full, or in Python Path(…).expanduser()."
+        elif has_magic(path):
+            advice = "No file matches this pattern. `*` stands for a part of a name, `**` for any folders."
+        raise Problem(f'could not be opened: there is no file "{path}"', advice)
     return files
+
+
+def _check_parquet(file: str) -> None:
+    """Refuse what is no Parquet file, by its first and last bytes."""
+    name = f'cannot be read: the file "{file}"'
+    if Path(file).is_dir():
+        raise Problem(f'cannot be read: "{file}" is a folder', f'Name the files in it: "{file}/*.parquet".')
+    with Path(file).open("rb") as stream:
+        start = stream.read(4)
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(size - 4, 4))  # the two may not overlap
+        end = stream.read()
+    if not start:
+        raise Problem(f"{name} is empty, and no Parquet file", "Write it again.")
+    if (start, end) == (b"PARE", b"PARE"):
+        raise Problem(f"{name} is an encrypted Parquet file", "Write it without encryption.")
+    if (start, end) != (b"PAR1", b"PAR1"):
+        raise Problem(
+            f"{name} is not a Parquet file: it does not begin and end with PAR1",
+            "If it is text, let its name end in .csv; if it was cut off, write it again.",
+        )
 
 
 def _parquet(files: list[str], names: Sequence[str]) -> str:
@@ -361,12 +411,34 @@ def _parquet_fields(connection: duckdb.DuckDBPyConnection, files: list[str]) -> 
     for file, *element in connection.execute(asked).fetchall():
         elements.setdefault(file, []).append(tuple(element))
     described = [_top(iter(found)) for found in elements.values()]
+    paths = list(elements)
     if len({tuple(sorted((name, whole) for name, _, whole in columns)) for columns in described}) > 1:
         raise Problem(
-            "has files with different columns",
-            "All files of a glob have the same columns, of the same types: write them anew, or name them one by one.",
+            f"has files with different columns: {_difference(paths, described)}",
+            "All files of a glob must have the same columns, of the same types. Write the files anew, or choose a "
+            "pattern that leaves the odd ones out.",
         )
     return [Field(name, kind) for name, kind, _ in described[0]]
+
+
+def _difference(paths: Sequence[str], described: Sequence[Sequence[tuple[str, str, str]]]) -> str:
+    """Return how a file differs from the first one; names and types of columns are public in Parquet files."""
+    usual = {name: (kind, whole) for name, kind, whole in described[0]}
+    for path, columns in zip(paths, described, strict=True):
+        one, other = f'"{path}"', f'"{paths[0]}"'
+        names = [name for name, *_ in columns]
+        for name in usual:
+            if name not in names:
+                return f'{one} has no column "{name}", which {other} has'
+        for name, kind, whole in columns:
+            if name not in usual or names.count(name) > 1:
+                return f'{one} has a column "{name}" that {other} does not have'
+            usual_kind, usual_whole = usual[name]
+            if kind != usual_kind:
+                return f'the column "{name}" is {short(kind)} in {one} and {short(usual_kind)} in {other}'
+            if whole != usual_whole:
+                return f'the column "{name}" is stored in {one} in another way than in {other}'
+    return "a name occurs more than once"
 
 
 def _top(elements: Iterator[tuple[Any, ...]]) -> list[tuple[str, str, str]]:
@@ -394,9 +466,38 @@ def _separator(path: str) -> str:
 def _same_header(files: Sequence[str], path: str) -> list[str]:
     """Return the names in the header of CSV files, which all have the same."""
     heads = [records.names(file, _separator(path)) for file in files]
-    if any(head != heads[0] for head in heads):
-        raise Problem("has files with different headers")
+    for file, head in zip(files, heads, strict=True):
+        if head != heads[0]:
+            how = _other_header(head, heads[0])
+            raise Problem(
+                f'has files with different headers: that of "{file}" {how} that of "{files[0]}"',
+                "All CSV files of a glob must have the same column names in the same order.",
+            )
     return heads[0]
+
+
+def _other_header(head: Sequence[str], usual: Sequence[str]) -> str:
+    """Return how a header differs from the usual one, without a name: it may be a row."""
+    if len(head) != len(usual):
+        return f"has another number of columns ({len(head)}, not {len(usual)}) than"
+    if sorted(head) == sorted(usual):
+        return "has the columns in another order than"
+    number = next(i for i, (name, other) in enumerate(zip(head, usual, strict=True), 1) if name != other)
+    return f"has another name for column {number} than"
+
+
+def _lacking_in_csv(path: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return why a CSV file may seem to lack a column, by the shape of its header, and what to do."""
+    if len(names) == 1:
+        for sign, told in _SEPARATORS.items():
+            if sign in names[0] and sign != _separator(path):
+                why = f": its table has one column, with {told} in its name"
+                advice = f"Is that the separator? Write the file with {_SEPARATORS[_separator(path)]} as separator"
+                ending = {"\t": ", or let its name end in .tsv", ",": ", or let its name end in .csv"}.get(sign, "")
+                return why, f"{advice}{ending}."
+    if any("\ufffd" in name for name in names):
+        return "", "Its first line is not in UTF-8: write the file as UTF-8."
+    return "", "Its columns are the names in its first line, compared exactly; `lapwing init` lists them."
 
 
 def _copy(relation: duckdb.DuckDBPyRelation, places: Sequence[int], types: Sequence[str], path: str) -> None:

@@ -32,6 +32,17 @@ _LARGE = ("Int128", "UInt128", "Float16")
 """Polars' types of numbers that Arrow or DuckDB do not have."""
 
 
+_FRAMES = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"), ("pyarrow", "Table"))
+_NEARLY = (
+    ("pandas", "Series", "a data frame: series.to_frame() makes one"),
+    ("polars", "Series", "a data frame: series.to_frame() makes one"),
+    ("pyarrow", "RecordBatch", "an Arrow table: pa.Table.from_batches([batch]) makes one"),
+    ("pyarrow", "RecordBatchReader", "an Arrow table: reader.read_all() makes one"),
+    ("pyarrow.dataset", "Dataset", "an Arrow table: dataset.to_table() makes one"),
+)
+"""Classes of tables, by their libraries; and those that are nearly tables, with what makes tables of them."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """A column to read: where it stands in the frame, and what it is declared as; None for the person."""
@@ -42,26 +53,42 @@ class Wanted:
 
 def maker_of(given: Any) -> str | None:
     """Return the library that a data frame or Arrow table is of, which must have been imported to make it."""
-    for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
-        module = sys.modules.get(library)
-        if module is not None and isinstance(given, getattr(module, name)):
+    for library, name in _FRAMES:
+        if _is_a(given, library, name):
             return library
     return None
 
 
+def remedy(given: Any) -> str | None:
+    """Return what to give in place of something that is nearly a table."""
+    return next((what for library, name, what in _NEARLY if _is_a(given, library, name)), None)
+
+
+def _is_a(given: Any, library: str, name: str) -> bool:
+    """Return whether something is an instance of a class, whose library must have been imported to make it."""
+    return isinstance(given, getattr(sys.modules.get(library), name, ()))
+
+
 def labels(frame: Any) -> list[object]:
     """Return the names of the columns, in their order; they may repeat, and pandas' may be no texts."""
+    if _is_lazy(frame):
+        return list(frame.collect_schema().names())
     return list(frame.column_names if maker_of(frame) == "pyarrow" else frame.columns)
 
 
 def empty(frame: Any) -> Any:
     """Return the frame without its rows: the types of its columns stay."""
+    if _is_lazy(frame):
+        return sys.modules["polars"].DataFrame(schema=frame.collect_schema())
     return frame.slice(0, 0) if maker_of(frame) == "pyarrow" else frame.head(0)
 
 
 def scannable(frame: Any, wanted: Sequence[Wanted]) -> tuple[Any, list[bool]]:
     """Return the columns as c0, c1, … in a form that DuckDB can scan more than once, and which were objects."""
     library = maker_of(frame)
+    if _is_lazy(frame):
+        frame = _collected(frame, [each.place for each in wanted])
+        wanted = [Wanted(place, each.kind) for place, each in enumerate(wanted)]
     if library == "pandas":
         return _from_pandas([_pandas_column(frame.iloc[:, each.place], each.kind) for each in wanted], len(frame))
     if library == "polars":
@@ -77,6 +104,10 @@ def has_large_floats(frame: Any, place: int) -> bool:
     Floats hide there when pandas has made them of whole numbers, because one was missing, before it made objects.
     """
     library = maker_of(frame)
+    if _is_lazy(frame):
+        return str(frame.collect_schema().dtypes()[place]) == "Object" and has_large_floats(
+            _collected(frame, [place]), 0
+        )
     if library == "polars":
         column = frame.to_series(place)
         return str(column.dtype) == "Object" and any(map(_is_large_float, column.to_list()))
@@ -154,6 +185,30 @@ def _categories(column: Any, kind: Kind | None) -> Any:
 
 def _is_arrow(column: Any) -> bool:
     return type(getattr(column, "dtype", None)).__name__ == "ArrowDtype"
+
+
+# --- Polars ---
+
+
+def _is_lazy(frame: Any) -> bool:
+    return _is_a(frame, "polars", "LazyFrame")
+
+
+def _collected(frame: Any, places: Sequence[int]) -> Any:
+    """Return the data frame of these columns of a lazy one; of no columns, one with as many rows.
+
+    It is collected once for all queries of a release, which so see one state of it.
+    """
+    polars = sys.modules["polars"]
+    try:
+        if places:
+            return frame.select(polars.nth(at).alias(f"c{i}") for i, at in enumerate(places)).collect()
+        (rows,) = frame.select(polars.len()).collect().row(0)
+    except polars.exceptions.PanicException:  # not an Exception, so that what it says would get out
+        pass
+    else:
+        return polars.DataFrame({"one": np.ones(rows, dtype=np.int8)})
+    raise Problem("is a Polars lazy frame that could not be collected", "Collect it: df.collect().")
 
 
 # --- Arrow ---

@@ -146,11 +146,11 @@ class PostgresTable(Table):
         found = self.guarded("could not be opened", "Nothing was charged.", self._described)
         return list(starmap(Field, found.items()))
 
-    def lacking(self, column: str) -> tuple[str, str]:
+    def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
         if column in self._closed:
             advice = f"GRANT SELECT ({POSTGRES.quoted(column)}) ON {self.relation} to it."
             return f'declares the column "{column}", which this user may not read', advice
-        return super().lacking(column)
+        return super().lacking(column, names)
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         """Refuse, before anything is charged, also what PostgreSQL itself would refuse before it reads."""

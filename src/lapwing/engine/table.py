@@ -122,7 +122,7 @@ class Table(ABC):
             if not self.reads(type_name, kind):
                 raise InvalidSource(
                     self.name,
-                    f'declares the column "{name}" as {kind}, but in its table it is {_short(type_name)}',
+                    f'declares the column "{name}" as {kind}, but in its table it is {short(type_name)}',
                     "Declare what it is, or name a view in which it is converted.",
                 )
         if people:
@@ -131,9 +131,10 @@ class Table(ABC):
     def places(self, wanted: Sequence[str], fields: Sequence[Field]) -> list[int]:
         """Return where columns stand; refuse one that is not there, or could be taken for another."""
         found = []
-        for name, at in zip(wanted, places(self.name, wanted, [field.name for field in fields]), strict=True):
+        names = [field.name for field in fields]
+        for name, at in zip(wanted, places(self.name, wanted, names), strict=True):
             if at is None:
-                raise InvalidSource(self.name, *self.lacking(name))
+                raise InvalidSource(self.name, *self.lacking(name, names))
             found.append(at)
         return found
 
@@ -147,14 +148,11 @@ class Table(ABC):
                 "Floats do not tell large whole numbers apart. Make it a text or a whole number; in pandas, a column "
                 'of whole numbers with a missing cell stays one as "Int64".'
             )
-        raise InvalidSource(self.name, f"has a person column of type {_short(type_name)}", advice)
+        raise InvalidSource(self.name, f"has a person column of type {short(type_name)}", advice)
 
-    def lacking(self, column: str) -> tuple[str, str]:
-        """Return what is wrong with a declared column that is not among ``fields``, and what to do."""
-        return (
-            f'declares the column "{column}", which its table does not have',
-            "`lapwing init` lists its columns; those of a CSV file are its first line.",
-        )
+    def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
+        """Return what is wrong with a declared column that is not among the names, and what to do."""
+        return f'declares the column "{column}", which its table does not have', "`lapwing init` lists its columns."
 
     def reads(self, type_name: str, kind: Kind) -> bool:
         """Return whether a column of this type can be read as declared, whatever its cells hold."""
@@ -225,7 +223,7 @@ class _Shares:
 _FLOAT = re.compile("float.*|real|double.*", re.IGNORECASE)
 
 
-def _short(type_name: str) -> str:
+def short(type_name: str) -> str:
     """Return a type without what is in its brackets: an ENUM has values there."""
     return re.split("[(<]", type_name)[0]
 

@@ -17,6 +17,7 @@ from ..errors import InvalidSource, LedgerError
 from .store import sync
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
+_NAME_ANOTHER = 'Name another place: ledger = "…".'
 _ODD = re.compile(r"[^A-Za-z0-9_. -]")
 
 
@@ -48,19 +49,19 @@ class Place:
         )
 
     def make_folder(self) -> None:
-        """Make the user's folder for ledgers, for nobody else to read."""
-        if not self.private:
-            return
+        """Make the user's folder for ledgers, for nobody else to read; refuse any other that cannot be written."""
         folder = Path(self.where).parent
+        if not self.private:
+            if self.before is not None and folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+                raise LedgerError(self.where, "cannot be made: its folder cannot be written", _NAME_ANOTHER)
+            return
         try:
             for each in reversed([folder, *folder.parents]):
                 if not each.exists():
                     each.mkdir(mode=0o700, exist_ok=True)
                     sync(each.parent)
         except OSError:
-            raise LedgerError(
-                self.where, f'cannot be made: its folder "{folder}" cannot', 'Name another place: ledger = "…".'
-            ) from None
+            raise LedgerError(self.where, f'cannot be made: its folder "{folder}" cannot', _NAME_ANOTHER) from None
 
 
 def beside(folder: Path, name: str, before: Path) -> Place:
@@ -72,7 +73,7 @@ def default(folder: Path | None, name: str) -> Place:
     """Return the place of the ledger of a table in this folder, or of one that is in no folder."""
     before = Path(f"{name}.ledger")  # in the working directory
     if folder is not None:
-        return beside(folder, name, before)
+        return beside(folder.absolute(), name, before)
     own = user_folder()
     if own is None:
         raise InvalidSource(

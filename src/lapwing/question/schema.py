@@ -17,8 +17,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from .. import exact
-from ..errors import InvalidParameter, InvalidSource, UnknownColumn
+from ..errors import InvalidParameter, InvalidSource, Shown, UnknownColumn
 from ..exact import Number as NumberLike
 from ..sensitivity import Neighbors
 
@@ -153,25 +155,66 @@ def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
     """Declare a column to group by: its public keys, in the order in which they are to be shown.
 
     Args:
-        values: the keys, all of one type: text, whole numbers, truth values or dates; or one list of them.
+        values: the keys, all of one type: text, whole numbers, truth values or dates; or one list or array of them.
         other: count keys that are not listed under this name, instead of leaving them out.
     """
-    listed: tuple[Any, ...] = values
-    if len(values) == 1 and not isinstance(values[0], Key):
-        listed = tuple(values[0])
-    allowed = "one or more different texts, whole numbers, truth values or dates, all of one type"
-    kinds = {_kind_of(key) for key in listed}
-    if len(kinds) != 1 or None in kinds or len(set(listed)) != len(listed):
-        raise InvalidParameter(f"a list of {len(listed)}", "keys", allowed)
-    (kind,) = kinds
-    assert kind is not None
-    if kind == "integer" and any(abs(key) > 2**53 for key in listed):
-        raise InvalidParameter("a larger one", "keys", "whole numbers up to 2^53")
-    if kind == "text" and any("\0" in key or not is_unicode(key) for key in listed):
-        raise InvalidParameter("a text that is not Unicode or holds a NUL", "keys", "plain texts")
+    listed: tuple[Any, ...] = tuple(map(_plain_key, _listed(values)))
+    kind = _one_kind(listed)
+    for place, key in enumerate(listed, 1):
+        if kind == "integer" and abs(key) > 2**53:
+            raise InvalidParameter(Shown(f"a list with a larger one in place {place}"), "keys", "whole numbers to 2^53")
+        if kind == "text" and ("\0" in key or not is_unicode(key)):
+            what = Shown(f"a list with a text in place {place} that is not Unicode or holds a NUL")
+            raise InvalidParameter(what, "keys", "plain texts")
     if other is not None and (not isinstance(other, str) or not other or other in listed):
         raise InvalidParameter(other, "other", "a text that is not one of the keys")
     return Column(kind, keys=listed, other=other)
+
+
+_KEYS = "one or more different texts, whole numbers, truth values or dates, all of one type"
+
+
+def _listed(values: Sequence[Any]) -> Iterable[Any]:
+    """Return the keys that are given one by one, or as one list."""
+    if len(values) != 1 or isinstance(values[0], Key | bytes | bytearray | memoryview):
+        return values
+    try:
+        return tuple(values[0])
+    except TypeError:  # one thing that is no list
+        return values
+
+
+def _plain_key(key: Any) -> Any:
+    """Return a key of NumPy as the same value of Python; a moment that is finer than a day, or coarser, is no date."""
+    if isinstance(key, np.datetime64):
+        return key.item() if np.datetime_data(key.dtype)[0] == "D" else key
+    return key.item() if isinstance(key, np.bool_ | np.integer | np.str_) else key
+
+
+def _one_kind(listed: Sequence[Any]) -> Kind:
+    """Return the kind that all keys have; refuse a list by its first fault, of which the type and place are told."""
+    first: Kind | None = None
+    places: dict[Any, int] = {}
+    for place, key in enumerate(listed, 1):
+        kind = _kind_of(key)
+        fault = None
+        if kind is None:
+            what = "a missing key" if _is_missing(key) else f"something of type {type(key).__name__}"
+            fault = f"{what} in place {place}"
+        elif first is not None and kind != first:
+            fault = f"keys of different types ({first} in place 1, {kind} in place {place})"
+        elif key in places:
+            fault = f"the same key in places {places[key]} and {place}"
+        if fault is not None:
+            raise InvalidParameter(Shown(f"a list with {fault}"), "keys", _KEYS)
+        first, places[key] = kind, place
+    if first is None:
+        raise InvalidParameter(Shown("an empty list"), "keys", _KEYS)
+    return first
+
+
+def _is_missing(key: object) -> bool:
+    return key is None or type(key).__name__ in ("NAType", "NaTType") or (isinstance(key, float) and math.isnan(key))
 
 
 def written(key: Key) -> str | int | bool:
@@ -182,7 +225,7 @@ def written(key: Key) -> str | int | bool:
 def _kind_of(key: object) -> Kind | None:
     if isinstance(key, bool):
         return "boolean"
-    if isinstance(key, datetime):
+    if isinstance(key, datetime):  # a moment; pandas' NaT is one as well
         return None
     for kind, name in ((str, "text"), (int, "integer"), (date, "date")):
         if isinstance(key, kind):

@@ -22,7 +22,6 @@ NO_RECORDS = (
     "has a CSV file in which a quote is never closed, or stands in the middle of a field",
     "Let a program write the file (it puts a field that holds a quote in quotes, and doubles it), or use Parquet.",
 )
-NO_HEADER = ("has a file whose first line is not a list of different column names", "Look at what `table` names.")
 HOSTILE = ['"', '""', ",", "\r", "\n", "\r\n", "\t", " ", "a", "7", "é", "€😀", "\0", "\ufeff", "NULL", "\\", "#", ""]
 
 
@@ -266,29 +265,59 @@ def test_names_are_those_of_the_header(tmp_path, data, names):
     assert records.check(str(file), ",").names == tuple(names)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"\n",
-        b"\xef\xbb\xbf",
-        b"\n\na,b\n",
-        b"a,,b\n",
-        b"a,1\n",
-        b"2024-01-02,x\n",
-        b"a,b\r1,2\r3,4\r",
-        b"a\x00b\n",
-        b"a" * 200000,
-        b"a" * 2100000 + b"\n",
-        b'"' + b"a\n" * 1100000,
-    ],
-)
-def test_a_file_without_names_is_refused(tmp_path, data):
+NUMBER = "has a column name that is a number or a date, as if its first line were a row"
+INDEX = "has an empty column name at the start of its first line, as pandas and R write for the row index"
+LAST = "has a first line that ends with a separator, so that the last column has no name"
+REFUSED = {
+    b"": "is empty",
+    b"\xef\xbb\xbf": "is empty",
+    b"\n": "has a first line that is blank",
+    b"\n\na,b\n": "has a first line that is blank",
+    b",,\n": "has no names in its first line",
+    b"a,,b\n": "has an empty column name in its first line",
+    b"a,b,\n1,2,\n": LAST,
+    b",v\n0,1\n": INDEX,
+    b'"","g","v"\n"1","a",2\n': INDEX,
+    b"a,1\n": NUMBER,
+    b"region,2019,2020\nnorth,1,2\n": NUMBER,
+    b"2024-01-02,x\n": NUMBER,
+    b",1,\n": NUMBER,
+    b"a,b\r1,2\r3,4\r": "has carriage returns in place of line feeds",
+    b'"a","b"\r"1","2"\r': "has carriage returns in place of line feeds",
+    b"a\rb,c\n": "has carriage returns in its first line",
+    b"a\x00b\n": "has NUL characters in its first line, as UTF-16 has, and UTF-8 is needed",
+    "a,b\n1,2\n".encode("utf-16-le"): "has NUL characters in its first line, as UTF-16 has, and UTF-8 is needed",
+    "a,b\n1,2\n".encode("utf-16"): "is in UTF-16, and UTF-8 is needed",
+    b"sep=,\na,b\n": 'begins with a line "sep=" of Excel',
+    b"sep=;\r\na;b\r\n": 'begins with a line "sep=" of Excel',
+    b"\x1f\x8b\x08": "is compressed",
+    b"PK\x03\x04": "is a ZIP archive or an Excel workbook, not a CSV file",
+    b"PAR1\x15": "is a Parquet file",
+    b"a" * 200000: "has a column name of more than 131,072 characters",
+    b"a" * 2100000 + b"\n": "has no line end in its first 2 MB",
+    b'"' + b"a\n" * 1100000: "has no line end in its first 2 MB",
+}
+
+
+@pytest.mark.parametrize("data", REFUSED, ids=lambda data: ascii(data[:20]))
+def test_a_file_without_names_is_refused_with_the_cause(tmp_path, data):
     (tmp_path / "t.csv").write_bytes(data)
     for look in (records.names, records.check):
         with pytest.raises(Problem) as caught:
             look(str(tmp_path / "t.csv"), ",")
-        assert caught.value.args == NO_HEADER
+        assert caught.value.args[0] == f'cannot be read: the file "{tmp_path / "t.csv"}" {REFUSED[data]}'
+
+
+@pytest.mark.parametrize("row", [b"Ann,7,north", b"Ann,7,", b",7,north", b",7,"])
+def test_of_a_first_row_with_a_number_no_more_is_told(tmp_path, row):
+    (tmp_path / "t.csv").write_bytes(row + b"\nBob,8,south\n")
+    with pytest.raises(Problem) as caught:
+        records.names(str(tmp_path / "t.csv"), ",")
+    assert caught.value.args == (
+        f'cannot be read: the file "{tmp_path / "t.csv"}" {NUMBER}',
+        "If it has no column names, put a line with them first. If a column is called 2019, rename it, for example to "
+        "y2019.",
+    )
 
 
 # ── copies ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -77,7 +77,7 @@ def test_a_table_on_a_server_has_its_ledger_with_the_user(home, table):
     ],
 )
 def test_a_table_of_files_has_its_ledger_beside_them(home, table, folder):
-    assert place(table) == str(Path(folder) / "visits.ledger")
+    assert place(table) == str(Path(folder).absolute() / "visits.ledger")
 
 
 @pytest.mark.parametrize("folder", ["postgres", "postgresql data", "passwords"])
@@ -92,8 +92,8 @@ def test_a_folder_that_sounds_like_a_server_is_a_folder(home, folder):
 def test_brackets_in_the_name_of_a_file_that_is_there_are_no_wildcards(home):
     Path("a[1]").mkdir()
     Path("a[1]/visits.csv").write_text("x\n1\n")
-    assert place("a[1]/visits.csv") == "a[1]/visits.ledger"
-    assert place("a[1]/*.csv") == "visits.ledger"
+    assert place("a[1]/visits.csv") == str(Path("a[1]/visits.ledger").absolute())
+    assert place("a[1]/*.csv") == str(Path("visits.ledger").absolute())
 
 
 def test_T26_a_file_has_one_budget_whatever_the_working_directory(home, tmp_path, monkeypatch):
@@ -164,6 +164,29 @@ def test_a_folder_that_cannot_be_made_is_said(home, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(Path("taken").absolute()))
     with pytest.raises(errors.LedgerError, match=r"its folder .* cannot\. Nothing was granted\. Name another place"):
         source(FRAMES["duckdb"]()).release(lw.count(), epsilon=1)
+
+
+def test_a_folder_that_cannot_be_written_is_said(home, monkeypatch):
+    Path("data").mkdir()
+    frame = FRAMES["duckdb"]()
+    frame.write_parquet("data/t.parquet")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != Path("data").absolute())
+    where = Path("data/visits.ledger").absolute()
+    with pytest.raises(errors.LedgerError) as caught:
+        source("data/t.parquet").ledger.where  # noqa: B018
+    assert str(caught.value) == (
+        f'Ledger "{where}" cannot be made: its folder cannot be written. Nothing was granted. '
+        'Name another place: ledger = "…".'
+    )
+    assert source("data/t.parquet", ledger="elsewhere").ledger.where == "elsewhere"
+
+
+def test_the_ledger_of_a_table_with_a_relative_path_stays_where_it_is(home, monkeypatch):
+    FRAMES["duckdb"]().write_parquet("t.parquet")
+    asked, folder = source("t.parquet"), Path().absolute()
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert asked.ledger.where == str(folder / "visits.ledger")
 
 
 # --- where it was kept before ---

@@ -1,0 +1,138 @@
+"""What docs/reference/source.md says of cells, line by line: spellings, and the same table as CSV and as a frame."""
+
+import datetime as dt
+import math
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from lapwing.engine.connect import connect
+from lapwing.question.schema import make_schema
+
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "source.md").read_text()
+DAY = dt.date(2024, 3, 1)
+READ = {
+    "number": {"5": 5, "-5": -5, "+5": 5, "007": 7, "5.0": 5, ".5": 0.5, "5.": 5, "1e3": 1000, "1E-3": 0.001,
+               "1_000": 1000},
+    "date": dict.fromkeys(["2024-03-01", "2024-3-1", "2024/03/01", "2024 03 01", "2024-03-01 10:00",
+                           "2024-03-01T10:00:00Z", "2024-03-01 10:00:00+05:00"], DAY),
+    "boolean": {**dict.fromkeys(["true", "t", "yes", "y"], True), **dict.fromkeys(["false", "f", "no", "n"], False)},
+}  # fmt: skip
+MISSING = {
+    "number": ["1,000", "1 000", "1'000", "1,5", "5%", "€5", "(5)", "0x10", "nan", "inf", "1e400", "True"],
+    "date": ["20240301", "01.03.2024", "03/01/2024", "1 Mar 2024", "2024-03", "2024", "2024-02-30", "2024-03-01 25:00"],
+    "boolean": ["on", "off", "nan", " true "],
+}
+NAMES = {"number": "number, integer", "date": "date", "boolean": "boolean"}
+
+
+def rows(table, kinds, person=None):
+    """Return the typed cells, and the person, of a table; in the steps that follow NaN and infinity are missing."""
+    schema = make_schema("t", kinds, person, None if person is None else 1, "add_remove", None)
+    opened = connect(table, "t")
+    opened.check(schema, list(kinds))
+    with opened.opened(schema, list(kinds), {}, None) as session:
+        session._connection.execute("SET preserve_insertion_order = true; SET threads = 1")
+        found = session._connection.execute("SELECT * FROM source").fetchall()
+    return [tuple(None if isinstance(v, float) and not math.isfinite(v) else v for v in row) for row in found]
+
+
+def cells(table, kind, name="x"):
+    return [row[0] for row in rows(table, {name: kind})]
+
+
+def tables(texts, folder):
+    """Return the texts as a column of a CSV file, of a frame and of a Parquet file."""
+    frame = pl.DataFrame({"x": texts})
+    frame.write_csv(folder / "t.csv")
+    frame.write_parquet(folder / "t.parquet")
+    return folder / "t.csv", frame, frame.to_pandas(), folder / "t.parquet"
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_the_spellings_of_the_reference_are_those_that_are_read(kind, tmp_path):
+    for table in tables([*READ[kind], *MISSING[kind]], tmp_path):
+        assert cells(table, kind) == [*READ[kind].values(), *[None] * len(MISSING[kind])]
+    (line,) = re.findall(rf"^\| {NAMES[kind]} \| (.*\| .*) \|$", PAGE.split("### How a text is read")[1], re.MULTILINE)
+    read, missing = line.split(" | ")
+    assert set(re.findall("`([^`]+)`", read)) == set(READ[kind])
+    assert set(re.findall("`([^`]+)`", missing)) == set(MISSING[kind])
+
+
+def test_more_that_the_reference_says_of_spellings(tmp_path):
+    for table in tables([" 7 ", "0", "2", "-1", "0.0", "TRUE", "No", " 2024-03-01 ", "24-03-01"], tmp_path):
+        assert cells(table, "number")[:5] == [7, 0, 2, -1, 0]
+        assert cells(table, "boolean")[1:7] == [False, True, True, False, True, False]
+        assert cells(table, "date")[7:] == [DAY, dt.date(24, 3, 1)]
+        assert cells(table, "text")[0] == " 7 "
+
+
+# --- the same table as CSV ---
+
+
+def csv(text, folder):
+    (folder / "t.csv").write_text(text)
+    return folder / "t.csv"
+
+
+def test_an_empty_cell_of_a_csv_file_is_missing_and_nobody(tmp_path):
+    table = csv('x,p\n,1\n"",2\nNA,3\nNULL,4\n', tmp_path)
+    assert cells(table, "text") == [None, None, "NA", "NULL"]
+    assert [who for _, who in rows(table, {"p": "text"}, "x")] == [None, None, "NA", "NULL"]
+    frame = pl.DataFrame({"x": ["", None, "NA"], "p": [1, 2, 3]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    for other in (frame, frame.to_pandas(), frame.lazy(), tmp_path / "t.parquet"):
+        assert cells(other, "text") == ["", None, "NA"]
+        assert [who for _, who in rows(other, {"p": "text"}, "x")] == ["", None, "NA"]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "in_frame", "text", "in_csv"),
+    [
+        (True, "number", 1, "True", None),
+        (True, "boolean", True, "True", True),
+        (True, "text", "1", "True", "True"),
+        (5.0, "text", "5", "5.0", "5.0"),
+        (2**53, "text", None, str(2**53), str(2**53)),
+        (DAY, "text", None, "2024-03-01", "2024-03-01"),
+        (dt.datetime(2024, 3, 1, 23, 30, tzinfo=dt.timezone(-dt.timedelta(hours=5))), "date", dt.date(2024, 3, 2),
+         "2024-03-01T23:30:00-05:00", DAY),
+    ],
+)  # fmt: skip
+def test_what_counts_as_something_else_in_csv(value, kind, in_frame, text, in_csv, tmp_path):
+    frame = pl.DataFrame({"x": [value]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    tables = [frame, pd.DataFrame({"x": [value]}), pd.DataFrame({"x": [value]}, dtype=object)]
+    if (value, kind) != (DAY, "text"):  # which is refused by its type
+        tables.append(tmp_path / "t.parquet")
+    for table in tables:
+        assert cells(table, kind) == [in_frame]
+    assert cells(csv(f"x,y\n{text},1\n", tmp_path), kind) == [in_csv]
+
+
+def test_people_of_a_csv_file_are_texts(tmp_path):
+    table = csv("p,x\n1,a\n1.0,a\n01,a\n", tmp_path)
+    assert [who for _, who in rows(table, {"x": "text"}, "p")] == ["1", "1.0", "01"]
+    frame = pd.DataFrame({"p": pd.Series([1, 1.0, Decimal("1.00")], dtype=object), "x": ["a"] * 3})
+    assert len({who for _, who in rows(frame, {"x": "text"}, "p")}) == 1
+
+
+def test_extra_fields_are_ignored_and_short_records_left_out(tmp_path):
+    found = rows(csv("x,y\n1,2,3\n4\n5,6\n", tmp_path), {"x": "text", "y": "text"})
+    assert sorted(found) == [("1", "2"), ("5", "6")]
+    shifted = rows(csv('"g","v"\n"1","a",7\n"2","b",8\n', tmp_path), {"g": "text", "v": "number"})
+    assert sorted(shifted) == [("1", None), ("2", None)]  # R's write.table
+
+
+def test_a_period_is_nobody_and_a_folder_no_column(tmp_path):
+    frame = pd.DataFrame({"p": pd.period_range("2024-01", periods=2, freq="M"), "x": [1, 2]})
+    assert rows(frame, {"x": "number"}, "p") == [(1, None), (2, None)]
+    named = frame.assign(p=frame["p"].astype(str))
+    assert [who for _, who in rows(named, {"x": "number"}, "p")] == ["2024-01", "2024-02"]
+    (tmp_path / "year=2024").mkdir()
+    pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "year=2024" / "a.parquet")
+    assert [field.name for field in connect(str(tmp_path / "*" / "*.parquet"), "t").fields()] == ["x"]
