@@ -23,8 +23,6 @@ Proofs: docs/explanation/ledger.md.
 from __future__ import annotations
 
 import json
-import logging
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,59 +34,18 @@ from shlex import quote
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
 
 from .. import exact
 from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from ..exact import ATTO, NANO, Number
 from . import store
 from .chain import START, State, digest, question_key, sha256
+from .entry import Budget, Entry, atto, canonical_json, entry_of, nano, printable
+from .failure import plainly
 from .store import VERSION, Row, Store
-
-_log = logging.getLogger("lapwing.ledger")
-_log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
 
 _MAKING = 7667
 """The number of the lock that whoever makes a ledger on a server holds."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of the record.
-
-    ``kind`` is open, charge, answer, analyst (a name and its cap) or total.  ``epsilon`` and ``delta`` are what was
-    charged, or the new cap or total.  Of a charge, ``answer`` is the recorded answer if ``answered``, and
-    ``repeated`` says that this call found the entry instead of making it.
-    """
-
-    number: int
-    time: str
-    kind: str
-    analyst: str | None
-    question: Any
-    epsilon: Fraction | None
-    delta: Fraction | None
-    note: str | None
-    spent: Fraction
-    hash: str
-    charge: int | None = None
-    answer: Any = None
-    answered: bool = False
-    repeated: bool = False
-
-
-@dataclass(frozen=True)
-class Budget:
-    """A ceiling and what is left below it; ``analyst`` is None for the whole ledger."""
-
-    analyst: str | None
-    total: Fraction
-    spent: Fraction
-
-    @property
-    def remaining(self) -> Fraction:
-        """What may still be charged."""
-        return max(self.total - self.spent, Fraction(0))
 
 
 @dataclass
@@ -129,8 +86,8 @@ class Ledger:
             delta: the total δ, likewise; 0 if not given.
             wait: how many seconds to wait for others who write.
         """
-        total = None if epsilon is None else _nano(epsilon)
-        total_delta = None if delta is None else _atto(delta)
+        total = None if epsilon is None else nano(epsilon)
+        total_delta = None if delta is None else atto(delta)
         patience = min(exact.positive(wait, "wait"), Fraction(10**6))
         ledger = cls(store.connect(where, patience))
         if not ledger._exists():
@@ -204,7 +161,7 @@ class Ledger:
             by_charge = {row["charge"]: row["number"] for row in rows if row["kind"] == "answer"}
             wanted = store.rows(turn.connection, sa.select(store.answers)) if answers else []
         texts = {row["number"]: row["text"] for row in wanted}
-        found = [_entry(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
+        found = [entry_of(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
         return [replace(entry, answered=entry.number in by_charge) for entry in found]
 
     def entry(self, number: int) -> Entry | None:
@@ -229,8 +186,8 @@ class Ledger:
         Returns:
             the entry, durable.  If it is ``answered``, show its answer; else answer it and ``record`` the answer.
         """
-        amount, amount_delta, text = _nano(epsilon), _atto(delta), _json(question, "question")
-        analyst = None if analyst is None else _text(analyst, "analyst")
+        amount, amount_delta, text = nano(epsilon), atto(delta), canonical_json(question, "question")
+        analyst = None if analyst is None else printable(analyst, "analyst")
         asked = question_key(amount, amount_delta, text)
         with self._turn(write=True) as turn:
             last = turn.last
@@ -252,11 +209,11 @@ class Ledger:
                 cap=mine and mine["cap"],
                 cap_spent=mine and mine["cap_spent"] + amount,
             )
-        return _entry(row)
+        return entry_of(row)
 
     def find(self, question: Any, epsilon: Number, delta: Number = 0) -> Entry | None:
         """Return the entry of a question that was charged before, with its answer; None if it was not."""
-        asked = question_key(_nano(epsilon), _atto(delta), _json(question, "question"))
+        asked = question_key(nano(epsilon), atto(delta), canonical_json(question, "question"))
         with self._turn() as turn:
             found = store.rows(turn.connection, store.BY_KEY, key=asked)
             return self._found(turn.connection, self._sound(found[0])) if found else None
@@ -265,7 +222,7 @@ class Ledger:
         """Record the answer of a charge and return it; if another was recorded first, return that one."""
         if not isinstance(entry, Entry):
             raise InvalidParameter(f"a {type(entry).__name__}", "entry", "what `charge` returned")
-        text = _json(answer, "answer")
+        text = canonical_json(answer, "answer")
         with self._turn(write=True) as turn:
             found = store.rows(turn.connection, store.BY_HASH, hash=entry.hash)
             if not found or found[0]["kind"] != "charge":
@@ -282,35 +239,35 @@ class Ledger:
 
     def add_analyst(self, name: str, epsilon: Number, note: str | None = None) -> Entry:
         """Add an analyst with a cap under the total."""
-        return self._set_cap(name, _nano(epsilon), note, new=True)
+        return self._set_cap(name, nano(epsilon), note, new=True)
 
     def set_cap(self, name: str, epsilon: Number, note: str | None = None) -> Entry:
         """Set an analyst's cap, higher or lower; below what is spent, nothing is left."""
-        return self._set_cap(name, _nano(epsilon), note, new=False)
+        return self._set_cap(name, nano(epsilon), note, new=False)
 
     def set_total(self, epsilon: Number, delta: Number | None = None, note: str | None = None) -> Entry:
         """Set the total that may ever be spent, by an entry that everyone can see."""
-        amount = _nano(epsilon)
+        amount = nano(epsilon)
         with self._turn(write=True) as turn:
-            amount_delta = turn.last["total_delta"] if delta is None else _atto(delta)
+            amount_delta = turn.last["total_delta"] if delta is None else atto(delta)
             row = self._append(
-                turn, kind="total", epsilon=amount, delta=amount_delta, note=_text(note, "note"),
+                turn, kind="total", epsilon=amount, delta=amount_delta, note=printable(note, "note"),
                 total=amount, total_delta=amount_delta,
             )  # fmt: skip
-        return _entry(row)
+        return entry_of(row)
 
     def _set_cap(self, name: str, amount: int, note: str | None, *, new: bool) -> Entry:
-        name = _text(name, "analyst") or ""
+        name = printable(name, "analyst") or ""
         with self._turn(write=True) as turn:
             known = store.rows(turn.connection, store.OF_ANALYST, analyst=name)
             if new == bool(known):
                 raise InvalidParameter(name, "analyst", "a new name" if new else "a name in the ledger")
             spent = self._sound(known[0])["cap_spent"] if known else 0
             row = self._append(
-                turn, kind="analyst", analyst=name, epsilon=amount, note=_text(note, "note"),
+                turn, kind="analyst", analyst=name, epsilon=amount, note=printable(note, "note"),
                 cap=amount, cap_spent=spent,
             )  # fmt: skip
-        return _entry(row)
+        return entry_of(row)
 
     # --- checking ---
 
@@ -392,7 +349,7 @@ class Ledger:
 
     def _found(self, connection: sa.Connection, row: Row) -> Entry:
         """Return an entry that was there before, with its answer."""
-        return _entry(row, self._text(connection, row), repeated=True)
+        return entry_of(row, self._text(connection, row), repeated=True)
 
     def _text(self, connection: sa.Connection, row: Row) -> str | None:
         """Return the text of the answer of a charge, as it was recorded; None if there is none yet."""
@@ -440,7 +397,7 @@ class Ledger:
 
     def _exists(self) -> bool:
         """Return whether there is a ledger of a known version; refuse what is something else."""
-        with self._plainly():
+        with plainly(self.where, self._engine):
             if not store.is_there(self._kept):
                 return False
         server = self._kept.file is None
@@ -474,7 +431,7 @@ class Ledger:
                 self._fill(connection, total, total_delta)
 
         if self._kept.file is not None:
-            with self._plainly():
+            with plainly(self.where, self._engine):
                 store.put_new(self._kept.file, self.where, wait, fill)
             return
         with self._transaction(write=True) as connection:
@@ -529,58 +486,9 @@ class Ledger:
     @contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:
         """Run a block in one transaction."""
-        with self._plainly(), store.open_connection(self._engine, write=write) as connection, connection.begin():
+        with (
+            plainly(self.where, self._engine),
+            store.open_connection(self._engine, write=write) as connection,
+            connection.begin(),
+        ):
             yield connection
-
-    @contextmanager
-    def _plainly(self) -> Iterator[None]:
-        """Say in our words what failed; what the database or the system says goes to the operator's log only."""
-        try:
-            yield
-        except (SQLAlchemyError, sqlite3.Error, UnicodeError, OSError, OverflowError) as error:  # damage brings all
-            _log.error("ledger %s: %s", self.where, error)
-            raise LedgerError(self.where, *store.plain(error)) from None
-
-
-def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:
-    return Entry(
-        number=row["number"],
-        time=row["time"],
-        kind=row["kind"],
-        analyst=row["analyst"],
-        question=None if row["question"] is None else json.loads(row["question"]),
-        epsilon=None if row["epsilon"] is None else Fraction(row["epsilon"], NANO),
-        delta=None if row["delta"] is None else Fraction(row["delta"], ATTO),
-        note=row["note"],
-        spent=Fraction(row["spent"], NANO),
-        hash=row["hash"],
-        charge=row["charge"],
-        answer=None if answer is None else json.loads(answer),
-        answered=answer is not None,
-        repeated=repeated,
-    )
-
-
-def _json(value: Any, name: str) -> str:
-    """Return the canonical JSON of a question or an answer: what it is after one way through JSON, keys sorted."""
-    try:
-        return json.dumps(json.loads(json.dumps(value, allow_nan=False)), sort_keys=True, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):
-        raise InvalidParameter(f"a {type(value).__name__}", name, "made of what JSON can hold") from None
-
-
-def _text(value: str | None, name: str) -> str | None:
-    """Return a short printable text."""
-    if value is None and name == "note":
-        return None
-    if not isinstance(value, str) or not 0 < len(value) <= 200 or not value.isprintable() or value != value.strip():
-        raise InvalidParameter(value, name, "a printable text of 1 to 200 characters")
-    return value
-
-
-def _nano(epsilon: Number) -> int:
-    return int(exact.epsilon(epsilon) * NANO)
-
-
-def _atto(delta: Number) -> int:
-    return int(exact.delta(delta) * ATTO)

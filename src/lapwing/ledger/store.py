@@ -138,8 +138,10 @@ def connect(where: object, wait: Fraction) -> Store:
         raise InvalidParameter("something else", "ledger", PLACE)
     try:
         path = Path(text).expanduser().absolute()
-    except RuntimeError as error:
-        raise LedgerError(text, *plain(error)) from None
+    except RuntimeError:
+        raise LedgerError(
+            text, "cannot be opened: it begins with ~, and there is no such home", "Give another path."
+        ) from None
     return Store(_sqlite(path, wait, "rw"), text, path)
 
 
@@ -267,32 +269,3 @@ def _connect_postgresql(where: str, wait: Fraction) -> Store:
         connection.commit()
 
     return Store(engine, f"postgresql://{url.host or 'local'}/{url.database or ''}")
-
-
-AGAIN = "Try again: what was charged stays charged, and nothing is charged twice."
-
-
-def plain(error: Exception) -> tuple[str, str]:
-    """Return what went wrong and what to do, in our words, from the kind of the database's error."""
-    told = error.strerror if isinstance(error, OSError) else getattr(error, "orig", error)  # without the path
-    text = str(told).lower()
-    for mark, meaning, advice in (
-        ("locked", "is busy: another process holds it", AGAIN),
-        ("lock timeout", "is busy: another process holds it", AGAIN),
-        ("full", "cannot be written: the disk is full", f"Make room. {AGAIN}"),
-        ("disk i/o", "cannot be written: the disk refuses", f"Make room, or see to the disk. {AGAIN}"),
-        ("readonly", "cannot be written: it is read-only", "Make it writable, or ask its owner."),
-        ("read-only", "cannot be written: it is read-only", "Make it writable, or ask its owner."),
-        ("permission", "cannot be used: permission denied", "Ask its owner."),
-        ("unable to open", "cannot be opened", "Is its folder there, and may it be written?"),
-        ("no such file", "has gone", "Restore it; a new one would start at zero."),
-        ("file name too long", "cannot be opened", "Give another path."),
-        ("not a database", "is not a ledger but some other file", "Give another path."),
-        ("malformed", "is damaged: the file is malformed", "Restore it from a copy, and compare heads."),
-        ("no such table", "is damaged: its tables are gone", "Restore it from a copy, and compare heads."),
-        ('relation "lapwing_', "is damaged: its tables are gone", "Restore it from a copy, and compare heads."),
-        ("connect", "cannot be reached", f"Is the server running? {AGAIN}"),
-    ):
-        if mark in text:
-            return meaning, advice
-    return "cannot be used: the database refuses", f"Its words are in the log `lapwing.ledger`. {AGAIN}"

@@ -29,7 +29,8 @@ from ..engine.keys import LoweredKeys, lower_keys
 from ..engine.table import COMPLETE, Progress, Table
 from ..errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, UnsupportedQuery
 from ..exact import Number
-from ..ledger.ledger import Entry, Ledger
+from ..ledger.entry import Entry
+from ..ledger.ledger import Ledger
 from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BudgetExceeded, EngineError, LapwingError
-from ...ledger.ledger import Entry, Ledger
+from ...ledger.entry import Entry
+from ...ledger.ledger import Ledger
 from ...noise.entropy import EntropyForTests
 from ...question import query
 from ...question.schema import keys, number, plain

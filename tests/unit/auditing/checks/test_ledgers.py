@@ -14,7 +14,8 @@ from lapwing.auditing.checks import ledgers, tampering
 from lapwing.auditing.finding import Finding
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools import others
-from lapwing.ledger import ledger, store
+from lapwing.ledger import store
+from lapwing.ledger.entry import nano
 from lapwing.ledger.ledger import Ledger
 from lapwing.noise.entropy import SYSTEM
 from lapwing.release import pipeline
@@ -59,7 +60,7 @@ def test_T25_a_balance_that_is_read_before_the_transaction_is_found(room, monkey
     def check_then_spend(self, question, epsilon, *more):
         with self._transaction() as connection:
             last = self._last(connection)
-        check(self, last, None, ledger._nano(epsilon), 0)
+        check(self, last, None, nano(epsilon), 0)
         return charge(self, question, epsilon, *more)
 
     alone = partial(ledgers._raced, racers=())
