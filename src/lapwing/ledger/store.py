@@ -139,9 +139,7 @@ def connect(where: object, wait: Fraction) -> Store:
     try:
         path = Path(text).expanduser().absolute()
     except RuntimeError:
-        raise LedgerError(
-            text, "cannot be opened: it begins with ~, and there is no such home", "Give another path."
-        ) from None
+        raise LedgerError(text, "cannot be found: there is no such home folder", "Give another path.") from None
     return Store(_sqlite(path, wait, "rw"), text, path)
 
 
