@@ -152,7 +152,7 @@ class MissingParameter(RequestError):
 
     def __str__(self) -> str:
         name, advice = self.args
-        return f"{name} is missing. {NOTHING_DRAWN} {advice}"
+        return f"Nothing was given for {name}. {NOTHING_DRAWN} {advice}"
 
 
 class ConflictingParameters(RequestError):

@@ -51,7 +51,7 @@ EXAMPLES = [
     ),
     (
         errors.MissingParameter("epsilon", "Give the ε of the release."),
-        "epsilon is missing. No noise was drawn and nothing was charged. Give the ε of the release.",
+        "Nothing was given for epsilon. No noise was drawn and nothing was charged. Give the ε of the release.",
     ),
     (
         errors.ConflictingParameters("epsilon", "error", "Leave one of them out."),

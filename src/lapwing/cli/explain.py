@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import sensitivity as catalogue
-from ..errors import InvalidParameter
+from ..errors import InvalidRequest
 from ..exact import text
 from .output import confidence_option, format_option, print_json, source_argument
 
@@ -50,7 +50,8 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     bounds = recall_bounds(*where)
     made = recall(*where) if bounds is None else bounds.release
     if made is None:
-        raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
+        advice = "Ask the same question again to complete it, at no charge."
+        raise InvalidRequest(f"Entry {entry} has no answer yet", advice)
     made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
     if form == "json":
         print_json(plan=made.plan.to_dict(), release=(bounds or made).to_dict())

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from .. import exact
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, InvalidValue
 from ..exact import ATTO, NANO, Number
 from .store import Row
 
@@ -80,7 +80,9 @@ def canonical_json(value: Any, name: str) -> str:
     try:
         return json.dumps(json.loads(json.dumps(value, allow_nan=False)), sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        raise InvalidParameter(f"a {type(value).__name__}", name, "made of what JSON can hold") from None
+        holds = "texts, finite numbers, truth values, lists, and mappings from texts to these"
+        kind = f"a {type(value).__name__} that JSON cannot hold"
+        raise InvalidValue(kind, f"The {name} is made of {holds}.") from None
 
 
 def printable(value: str | None, name: str) -> str | None:

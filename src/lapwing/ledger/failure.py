@@ -100,6 +100,13 @@ def plainly(where: str, engine: sa.Engine) -> Iterator[None]:
         raise LedgerError(where, *meaning(error, engine)) from None
 
 
+@contextmanager
+def transaction(where: str, engine: sa.Engine, *, write: bool) -> Iterator[sa.Connection]:
+    """Run a block in one transaction, and say plainly what failed in it."""
+    with plainly(where, engine), store.open_connection(engine, write=write) as connection, connection.begin():
+        yield connection
+
+
 def meaning(error: Exception, engine: sa.Engine) -> Meaning:
     """Return what a failure means."""
     cause = getattr(error, "orig", None) or error  # what the driver raised, without SQLAlchemy's words around it

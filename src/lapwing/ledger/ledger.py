@@ -25,8 +25,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from os import PathLike
@@ -41,19 +41,14 @@ from ..exact import ATTO, NANO, Number
 from . import store
 from .chain import START, State, digest, question_key, sha256
 from .entry import Budget, Entry, atto, canonical_json, entry_of, nano, printable
-from .failure import plainly
-from .store import VERSION, Row, Store
+from .failure import plainly, transaction
+from .store import VERSION, Row, Store, Turn
+
+_WAIT = 30
+"""How many seconds to wait for others who write, if nobody says."""
 
 _MAKING = 7667
 """The number of the lock that whoever makes a ledger on a server holds."""
-
-
-@dataclass
-class _Turn:
-    """One transaction: its connection, and the last entry as it stands in it."""
-
-    connection: sa.Connection
-    last: Row
 
 
 class Ledger:
@@ -76,7 +71,7 @@ class Ledger:
         epsilon: Number | None = None,
         delta: Number | None = None,
         *,
-        wait: float = 30,
+        wait: float = _WAIT,
     ) -> Ledger:
         """Open the ledger, and check its chain; make it first if it is new and ε is given.
 
@@ -221,7 +216,7 @@ class Ledger:
     def record(self, entry: Entry, answer: Any) -> Any:
         """Record the answer of a charge and return it; if another was recorded first, return that one."""
         if not isinstance(entry, Entry):
-            raise InvalidParameter(f"a {type(entry).__name__}", "entry", "what `charge` returned")
+            raise InvalidParameter(entry, "entry", "what `charge` returned")
         text = canonical_json(answer, "answer")
         with self._turn(write=True) as turn:
             found = store.rows(turn.connection, store.BY_HASH, hash=entry.hash)
@@ -261,7 +256,9 @@ class Ledger:
         with self._turn(write=True) as turn:
             known = store.rows(turn.connection, store.OF_ANALYST, analyst=name)
             if new == bool(known):
-                raise InvalidParameter(name, "analyst", "a new name" if new else "a name in the ledger")
+                raise InvalidParameter(
+                    name, "analyst", f"a name that the ledger {'does not have yet' if new else 'has'}"
+                )
             spent = self._sound(known[0])["cap_spent"] if known else 0
             row = self._append(
                 turn, kind="analyst", analyst=name, epsilon=amount, note=printable(note, "note"),
@@ -378,7 +375,7 @@ class Ledger:
         amounts = (exact.text(Fraction(amount, unit)) for amount in (asked, max(left, 0), total))
         raise BudgetExceeded(*amounts, letter, who, self.where)
 
-    def _append(self, turn: _Turn, **fields: Any) -> Row:
+    def _append(self, turn: Turn, **fields: Any) -> Row:
         """Write the entry after the last and move the head to it."""
         connection, last = turn.connection, turn.last
         row: Row = {column.name: None for column in store.entries.c}
@@ -443,13 +440,13 @@ class Ledger:
         """Make the tables and the first entry."""
         store.metadata.create_all(connection, checkfirst=False)
         connection.execute(store.ADD_HEAD, {"version": VERSION, "number": 0, "hash": START})
-        start = _Turn(connection, {})
+        start = Turn(connection, {})
         self._append(start, kind="open", epsilon=total, delta=total_delta, total=total, total_delta=total_delta)
 
     # --- transactions, and what the ledger remembers between them: L5 ---
 
     @contextmanager
-    def _turn(self, *, write: bool = False) -> Iterator[_Turn]:
+    def _turn(self, *, write: bool = False) -> Iterator[Turn]:
         """Run a block in one transaction, if the ledger still has the entry that was seen last; all calls go this way.
 
         What to look for is read before the transaction begins, since other threads go on: what they see later need not
@@ -457,13 +454,13 @@ class Ledger:
         """
         seen = self._seen
         with self._transaction(write=write) as connection:
-            turn = _Turn(connection, self._last(connection, lock=write))
+            turn = Turn(connection, self._last(connection, lock=write))
             self._refuse_other(turn, *seen)
             self._remember(turn.last)
             yield turn
         self._remember(turn.last)
 
-    def _refuse_other(self, turn: _Turn, number: int, seen: str) -> None:
+    def _refuse_other(self, turn: Turn, number: int, seen: str) -> None:
         """Refuse a ledger without the entry of this number and hash."""
         if number == 0 or (turn.last["number"], turn.last["hash"]) == (number, seen):
             return
@@ -483,12 +480,15 @@ class Ledger:
             "Put the newer one back: with an older copy, what was spent since would be spent twice.",
         )
 
-    @contextmanager
-    def _transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:
+    def _transaction(self, *, write: bool = False) -> AbstractContextManager[sa.Connection]:
         """Run a block in one transaction."""
-        with (
-            plainly(self.where, self._engine),
-            store.open_connection(self._engine, write=write) as connection,
-            connection.begin(),
-        ):
-            yield connection
+        return transaction(self.where, self._engine, write=write)
+
+
+def open_existing(where: str) -> Ledger | None:
+    """Return the ledger that is there, its chain checked; None if there is none."""
+    ledger = Ledger(store.connect(where, Fraction(_WAIT)))
+    if not ledger._exists():
+        return None
+    ledger._check_chain()
+    return ledger

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from ..errors import InvalidParameter, LedgerError
+from ..errors import InvalidAddress, InvalidParameter, LedgerError, MissingLibrary, MissingParameter
 
 VERSION = 1
 """The version of the format; an unknown one is refused."""
@@ -115,6 +115,14 @@ def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) ->
     return [dict(row._mapping) for row in connection.execute(query, parameters)]
 
 
+@dataclass
+class Turn:
+    """One transaction: its connection, and the last entry as it stands in it."""
+
+    connection: sa.Connection
+    last: Row
+
+
 @dataclass(frozen=True)
 class Store:
     """A path or URL: its engine, the text by which messages speak of it (no user, no password), and its file if any."""
@@ -128,14 +136,16 @@ def connect(where: object, wait: Fraction) -> Store:
     """Return what a path or URL names; nothing is opened or made."""
     try:
         text = os.fspath(where)  # type: ignore[call-overload]
-        if not isinstance(text, str) or "\0" in text or not text:
-            raise TypeError
     except TypeError:
-        raise InvalidParameter(f"a {type(where).__name__}", "ledger", PLACE) from None
+        raise InvalidParameter(where, "ledger", PLACE) from None
+    if not text:
+        raise MissingParameter("ledger", f"Give {PLACE}.")
+    if not isinstance(text, str) or "\0" in text:
+        raise InvalidAddress("ledger", f"Give {PLACE}.")
     if text.startswith(("postgresql://", "postgres://")):
         return _connect_postgresql(text, wait)
     if _URL.match(text):
-        raise InvalidParameter("something else", "ledger", PLACE)
+        raise InvalidAddress("ledger", f"Give {PLACE}.")
     try:
         path = Path(text).expanduser().absolute()
     except RuntimeError:
@@ -251,13 +261,13 @@ def _connect_postgresql(where: str, wait: Fraction) -> Store:
             raise ValueError
     except (SQLAlchemyError, ValueError):
         allowed = f"{PLACE}, with @ in a password written as %40 and no parameters but {', '.join(sorted(ALLOWED))}"
-        raise InvalidParameter("this URL", "ledger", allowed) from None
+        raise InvalidAddress("ledger", f"Give {allowed}.") from None
     milliseconds = max(int(wait * 1000), 1)
     limits = {"connect_timeout": max(int(wait), 2), "tcp_user_timeout": max(milliseconds, 2000)}
     try:
         engine = sa.create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=limits)
     except ImportError:
-        raise InvalidParameter("postgresql", "ledger", "readable after `pip install 'lapwing[postgres]'`") from None
+        raise MissingLibrary("psycopg", "lapwing[postgres]") from None
 
     @sa.event.listens_for(engine, "connect")
     def durable(connection: Any, _: Any) -> None:
