@@ -1,33 +1,33 @@
 """What can go wrong, as one tree.
 
 LapwingError
-├── RequestError           the caller can fix it; raised before any noise is drawn
-│   ├── InvalidEpsilon     ε is not a decimal with at most nine places in (0, 1000]
-│   ├── InvalidSensitivity the sensitivity is not a positive number
-│   ├── InvalidScale       the noise scale is not a positive number in range
-│   ├── InvalidBounds      low and high are not two numbers with low < high
-│   ├── InvalidConfidence  a probability is not between 0 and 1
-│   ├── InvalidParameter   another parameter (rows, cells, a wanted error, neighbors) is out of its range
-│   ├── MissingParameter   a parameter that is needed was not given, or is empty
+├── RequestError               the caller can fix it; raised before any noise is drawn
+│   ├── InvalidEpsilon         ε is not a decimal with at most nine places in (0, 1000]
+│   ├── InvalidSensitivity     the sensitivity is not a positive number
+│   ├── InvalidScale           the noise scale is not a positive number in range
+│   ├── InvalidBounds          low and high are not two numbers with low < high
+│   ├── InvalidConfidence      a probability is not between 0 and 1
+│   ├── InvalidParameter       another parameter (rows, cells, a wanted error, neighbors) is out of its range
+│   ├── MissingParameter       a parameter that is needed was not given, or is empty
 │   ├── ConflictingParameters  two parameters were given of which only one is possible
-│   ├── UselessParameter   a parameter was given that nothing here uses
-│   ├── TooLarge           the request needs more of something than is possible
-│   ├── OutOfReach         no possible ε gives the error that was asked for
-│   ├── InvalidAddress     a URL cannot be read; it is not shown, since it may hold a password
-│   ├── InvalidRequest     the parts of a request do not fit together
-│   ├── InvalidSize        the number of draws is not a size
-│   ├── InvalidValue       the value to protect has no usable type, or is not finite
-│   ├── InvalidSource      the description of a table does not hold together
-│   ├── UnknownColumn      a query names a column that the source does not declare
-│   ├── UnsupportedQuery   a query that is not on the list of what can be released
-│   ├── MissingLibrary     what was asked needs a library that is not installed
-│   ├── NoSensitivity      the catalogue has no entry: refuse, never guess
-│   └── NoLedger           there is no ledger yet, and no total to make one with
-├── BudgetExceeded         refused by the ledger; nothing read, nothing charged
-├── LedgerError            the record is damaged, busy or out of reach; nothing is granted
-├── CannotDeclare          keys or bounds were looked for, and what was found cannot be declared
-├── OutputError            an answer is recorded but could not be written
-└── EngineError            the engine failed; what it said goes nowhere, for it may quote a cell
+│   ├── UselessParameter       a parameter was given that nothing here uses
+│   ├── TooLarge               the request needs more of something than is possible
+│   ├── OutOfReach             no possible ε gives the error that was asked for
+│   ├── InvalidAddress         a URL cannot be read; it is not shown, since it may hold a password
+│   ├── InvalidRequest         the parts of a request do not fit together
+│   ├── InvalidSize            the number of draws is not a size
+│   ├── InvalidValue           a value has no usable type, or is not finite; it is not shown
+│   ├── InvalidSource          the description of a table does not hold together
+│   ├── UnknownColumn          a query names a column that the source does not declare
+│   ├── UnsupportedQuery       a query that is not on the list of what can be released
+│   ├── MissingLibrary         what was asked needs a library that is not installed
+│   ├── NoSensitivity          the catalogue has no entry: refuse, never guess
+│   └── NoLedger               there is no ledger yet, and no total to make one with
+├── BudgetExceeded             refused by the ledger; nothing read, nothing charged
+├── LedgerError                the record is damaged, busy or out of reach; nothing is granted
+├── CannotDeclare              keys or bounds were looked for, and what was found cannot be declared
+├── OutputError                an answer is recorded but could not be written
+└── EngineError                the engine failed; what it said goes nowhere, for it may quote a cell
 
 Every message says what was asked, what is allowed and what happened to data and budget,
 and, where it is not plain, what to do next.  An error is an output: no message and no field holds a value that
@@ -57,7 +57,8 @@ def shown(asked: object) -> Shown:
     if isinstance(asked, (str, Number)) or (isinstance(asked, tuple) and all(isinstance(i, int) for i in asked)):
         text = f'"{asked}"' if isinstance(asked, str) else str(asked)
         return Shown(text if len(text) <= 60 else text[:57] + "...")
-    return Shown("nothing" if asked is None else f"a {type(asked).__name__}")
+    kind = type(asked).__name__
+    return Shown("nothing" if asked is None else f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}")
 
 
 class LapwingError(Exception):

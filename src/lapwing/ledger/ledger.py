@@ -256,9 +256,7 @@ class Ledger:
         with self._turn(write=True) as turn:
             known = store.rows(turn.connection, store.OF_ANALYST, analyst=name)
             if new == bool(known):
-                raise InvalidParameter(
-                    name, "analyst", f"a name that the ledger {'does not have yet' if new else 'has'}"
-                )
+                raise InvalidParameter(name, "analyst", "a name not in the ledger yet" if new else "one in the ledger")
             spent = self._sound(known[0])["cap_spent"] if known else 0
             row = self._append(
                 turn, kind="analyst", analyst=name, epsilon=amount, note=printable(note, "note"),
