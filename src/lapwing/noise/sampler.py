@@ -492,11 +492,8 @@ def _empty(size: object) -> NDArray[np.int64]:
     sides = size if isinstance(size, tuple) else (size,)
     try:
         shape = tuple(index(side) for side in sides if not isinstance(side, bool))
-    except TypeError:
-        raise InvalidSize(size) from None
-    if len(shape) != len(sides) or any(side < 0 for side in shape):
-        raise InvalidSize(size)
-    try:
-        return np.empty(shape, dtype=np.int64)
-    except (ValueError, MemoryError):  # beyond NumPy's or the machine's largest array
-        raise InvalidSize(size) from None
+        if len(shape) == len(sides) and all(side >= 0 for side in shape):
+            return np.empty(shape, dtype=np.int64)
+    except (TypeError, ValueError, MemoryError):  # no whole numbers, or beyond NumPy's or the machine's largest array
+        pass
+    raise InvalidSize(size)
