@@ -16,7 +16,7 @@ import click
 import lapwing as lw
 from lapwing import sensitivity
 from lapwing.cli import main as cli
-from lapwing.ledger import ledger
+from lapwing.ledger import entry, ledger
 from lapwing.noise import intervals, mechanism
 from lapwing.plan import plan
 from lapwing.release import bounds, discover, pipeline
@@ -121,7 +121,7 @@ def names() -> str:
     parts.append("# What they return")
     for kind in (
         plan.Plan, plan.Forecast, pipeline.Release, discover.KeyPlan, discover.Discovery, bounds.Bounds,
-        intervals.Error, intervals.Interval, mechanism.Estimate, mechanism.Grid, ledger.Entry, ledger.Budget,
+        intervals.Error, intervals.Interval, mechanism.Estimate, mechanism.Grid, entry.Entry, entry.Budget,
     ):  # fmt: skip
         parts.append(f"## {kind.__name__}\n\n{inspect.getdoc(kind)}")
         fields = getattr(kind, "__annotations__", {})

@@ -841,8 +841,8 @@ MUTANTS = (
         "T16 T17",
         "ledgers",
         "exact.py",
-        "    if not 0 < value <= MAX_EPSILON or",
-        "    if not 0 <= value <= MAX_EPSILON or",
+        "value is None or not 0 < value <= MAX_EPSILON or",
+        "value is None or not 0 <= value <= MAX_EPSILON or",
     ),
     Mutant(
         "the same question again gets other noise",

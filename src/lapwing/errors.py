@@ -1,26 +1,33 @@
 """What can go wrong, as one tree.
 
 LapwingError
-├── RequestError           the caller can fix it; raised before any noise is drawn
-│   ├── InvalidEpsilon     ε is not a decimal with at most nine places in (0, 1000]
-│   ├── InvalidSensitivity the sensitivity is not a positive number
-│   ├── InvalidScale       the noise scale is not a positive number in range
-│   ├── InvalidBounds      low and high are not two numbers with low < high
-│   ├── InvalidConfidence  a probability is not between 0 and 1
-│   ├── InvalidParameter   another parameter (rows, cells, a wanted error, neighbors) is out of its range
-│   ├── InvalidSize        the number of draws is not a size
-│   ├── InvalidValue       the value to protect has no usable type, or is not finite
-│   ├── InvalidSource      the description of a table does not hold together
-│   ├── UnknownColumn      a query names a column that the source does not declare
-│   ├── UnsupportedQuery   a query that is not on the list of what can be released
-│   ├── MissingLibrary     a way to show a release needs a library that is not installed
-│   ├── NoSensitivity      the catalogue has no entry: refuse, never guess
-│   └── NoLedger           there is no ledger yet, and no total to make one with
-├── BudgetExceeded         refused by the ledger; nothing read, nothing charged
-├── LedgerError            the record is damaged, busy or out of reach; nothing is granted
-├── CannotDeclare          keys or bounds were looked for, and what was found cannot be declared
-├── OutputError            an answer is recorded but could not be written
-└── EngineError            the engine failed; what it said goes nowhere, for it may quote a cell
+├── RequestError               the caller can fix it; raised before any noise is drawn
+│   ├── InvalidEpsilon         ε is not a decimal with at most nine places in (0, 1000]
+│   ├── InvalidSensitivity     the sensitivity is not a positive number
+│   ├── InvalidScale           the noise scale is not a positive number in range
+│   ├── InvalidBounds          low and high are not two numbers with low < high
+│   ├── InvalidConfidence      a probability is not between 0 and 1
+│   ├── InvalidParameter       another parameter (rows, cells, a wanted error, neighbors) is out of its range
+│   ├── MissingParameter       a parameter that is needed was not given, or is empty
+│   ├── ConflictingParameters  two parameters were given of which only one is possible
+│   ├── UselessParameter       a parameter was given that nothing here uses
+│   ├── TooLarge               the request needs more of something than is possible
+│   ├── OutOfReach             no possible ε gives the error that was asked for
+│   ├── InvalidAddress         a URL cannot be read; it is not shown, since it may hold a password
+│   ├── InvalidRequest         the parts of a request do not fit together
+│   ├── InvalidSize            the number of draws is not a size
+│   ├── InvalidValue           a value has no usable type, or is not finite; it is not shown
+│   ├── InvalidSource          the description of a table does not hold together
+│   ├── UnknownColumn          a query names a column that the source does not declare
+│   ├── UnsupportedQuery       a query that is not on the list of what can be released
+│   ├── MissingLibrary         what was asked needs a library that is not installed
+│   ├── NoSensitivity          the catalogue has no entry: refuse, never guess
+│   └── NoLedger               there is no ledger yet, and no total to make one with
+├── BudgetExceeded             refused by the ledger; nothing read, nothing charged
+├── LedgerError                the record is damaged, busy or out of reach; nothing is granted
+├── CannotDeclare              keys or bounds were looked for, and what was found cannot be declared
+├── OutputError                an answer is recorded but could not be written
+└── EngineError                the engine failed; what it said goes nowhere, for it may quote a cell
 
 Every message says what was asked, what is allowed and what happened to data and budget,
 and, where it is not plain, what to do next.  An error is an output: no message and no field holds a value that
@@ -50,7 +57,8 @@ def shown(asked: object) -> Shown:
     if isinstance(asked, (str, Number)) or (isinstance(asked, tuple) and all(isinstance(i, int) for i in asked)):
         text = f'"{asked}"' if isinstance(asked, str) else str(asked)
         return Shown(text if len(text) <= 60 else text[:57] + "...")
-    return Shown("nothing" if asked is None else f"a {type(asked).__name__}")
+    kind = type(asked).__name__
+    return Shown("nothing" if asked is None else f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}")
 
 
 class LapwingError(Exception):
@@ -100,16 +108,21 @@ class InvalidScale(RequestError):
 
 
 class InvalidBounds(RequestError):
-    """InvalidBounds(low, high)."""
+    """InvalidBounds(low, high, allowed): ``allowed`` says what bounds are here, if not just any."""
 
-    def __init__(self, low: object, high: object) -> None:
-        super().__init__(low, shown(high))
+    def __init__(
+        self,
+        low: object,
+        high: object,
+        allowed: str = "bounds are two numbers with low < high, at most 2^900 in size",
+    ) -> None:
+        super().__init__(low, shown(high), allowed)
 
     def __str__(self) -> str:
-        low, high = self.args
+        low, high, allowed = self.args
         return (
-            f"Bounds {low} to {high} were asked; bounds are two numbers with low < high, "
-            f"at most 2^900 in size. {NOTHING_DRAWN} Take bounds from what the column means, never from the data."
+            f"Bounds {low} to {high} were asked; {allowed}. {NOTHING_DRAWN} "
+            "Take bounds from what the column means, never from the data."
         )
 
 
@@ -130,6 +143,83 @@ class InvalidParameter(RequestError):
     def __str__(self) -> str:
         asked, name, allowed = self.args
         return f"{name} = {asked} was asked; {name} is {allowed}. {NOTHING_DRAWN}"
+
+
+class MissingParameter(RequestError):
+    """MissingParameter(name, advice)."""
+
+    def __init__(self, name: str, advice: str) -> None:
+        super().__init__(Shown(name), advice)
+
+    def __str__(self) -> str:
+        name, advice = self.args
+        return f"Nothing was given for {name}. {NOTHING_DRAWN} {advice}"
+
+
+class ConflictingParameters(RequestError):
+    """ConflictingParameters(one, other, advice)."""
+
+    def __init__(self, one: str, other: str, advice: str) -> None:
+        super().__init__(Shown(one), other, advice)
+
+    def __str__(self) -> str:
+        one, other, advice = self.args
+        return f"{one} and {other} were both given, and only one of them is possible. {NOTHING_DRAWN} {advice}"
+
+
+class UselessParameter(RequestError):
+    """UselessParameter(name, why, advice)."""
+
+    def __init__(self, name: str, why: str, advice: str) -> None:
+        super().__init__(Shown(name), why, advice)
+
+    def __str__(self) -> str:
+        name, why, advice = self.args
+        return f"{name} was given, but {why}. {NOTHING_DRAWN} {advice}"
+
+
+class TooLarge(RequestError):
+    """TooLarge(what, size, most, advice): e.g. what "The number of groups", most "10,000"."""
+
+    def __init__(self, what: str, size: str, most: str, advice: str) -> None:
+        super().__init__(Shown(what), size, most, advice)
+
+    def __str__(self) -> str:
+        what, size, most, advice = self.args
+        return f"{what} is {size}, and at most {most} is possible. {NOTHING_DRAWN} {advice}"
+
+
+class OutOfReach(RequestError):
+    """OutOfReach(error, epsilon, advice): ``epsilon`` is the largest there is."""
+
+    def __str__(self) -> str:
+        error, epsilon, advice = self.args
+        return f"An error of {error} was asked; even ε = {epsilon} does not reach it. {NOTHING_DRAWN} {advice}"
+
+
+class InvalidAddress(RequestError):
+    """InvalidAddress(what, advice): what "table" or "ledger"; the address itself is never given."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(Shown(what), advice)
+
+    def __str__(self) -> str:
+        what, advice = self.args
+        return (
+            f"The address of the {what} cannot be used; it is not shown, since it may hold a password. "
+            f"{NOTHING_DRAWN} {advice}"
+        )
+
+
+class InvalidRequest(RequestError):
+    """InvalidRequest(what, advice): ``what`` is a sentence without its full stop."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(Shown(what), advice)
+
+    def __str__(self) -> str:
+        what, advice = self.args
+        return f"{what}. {NOTHING_DRAWN} {advice}"
 
 
 class InvalidSize(RequestError):
@@ -208,13 +298,14 @@ class UnsupportedQuery(RequestError):
 
 
 class MissingLibrary(RequestError):
-    """MissingLibrary(name)."""
+    """MissingLibrary(name, install): ``install`` is what to give to pip, if it is not the name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(Shown(name))
+    def __init__(self, name: str, install: str | None = None) -> None:
+        super().__init__(Shown(name), install or name)
 
     def __str__(self) -> str:
-        return f"{self.args[0]} is needed for this and is not installed. Install it: pip install {self.args[0]}"
+        name, install = self.args
+        return f"{name} is needed for this and is not installed. Install it: pip install {quote(install)}"
 
 
 class BudgetExceeded(LapwingError):

@@ -22,7 +22,6 @@ from .errors import (
     InvalidParameter,
     InvalidScale,
     InvalidSensitivity,
-    RequestError,
 )
 
 Number = int | float | str | Fraction | Decimal
@@ -60,28 +59,27 @@ def _written(asked: object) -> str:
     return np.format_float_scientific(asked) if isinstance(asked, np.floating) else str(asked)
 
 
-def _number(asked: object, refusal: RequestError) -> Fraction:
-    """Return the number, or raise the refusal."""
+def _number(asked: object) -> Fraction | None:
+    """Return the number, or None if it is not one; whoever asked refuses it."""
     try:
         return rational(asked)
     except ValueError:
-        raise refusal from None
+        return None
 
 
 def epsilon(asked: object) -> Fraction:
     """Return ε as a multiple of 1/10⁹ with 0 < ε ≤ 1000."""
-    value = _number(asked, InvalidEpsilon(asked))
-    if not 0 < value <= MAX_EPSILON or NANO % value.denominator:
+    value = _number(asked)
+    if value is None or not 0 < value <= MAX_EPSILON or NANO % value.denominator:
         raise InvalidEpsilon(asked)
     return value
 
 
 def delta(asked: object) -> Fraction:
     """Return δ as a multiple of 1/10^18 with 0 ≤ δ < 1."""
-    refusal = InvalidParameter(asked, "δ", "a decimal with at most eighteen places, 0 ≤ δ < 1")
-    value = _number(asked, refusal)
-    if not 0 <= value < 1 or ATTO % value.denominator:
-        raise refusal
+    value = _number(asked)
+    if value is None or not 0 <= value < 1 or ATTO % value.denominator:
+        raise InvalidParameter(asked, "δ", "a decimal with at most eighteen places, 0 ≤ δ < 1")
     return value
 
 
@@ -91,16 +89,16 @@ def sensitivity(asked: object) -> Fraction:
     One of 16 or 32 bits is taken as it is: its shortest text may lie below it by so much that ε would be exceeded.
     """
     narrow = isinstance(asked, np.floating) and asked.dtype.itemsize < 8
-    value = _number(float(asked) if narrow else asked, InvalidSensitivity(asked))  # type: ignore[arg-type]
-    if not _between_powers(value, -900, 900):
+    value = _number(float(asked) if narrow else asked)  # type: ignore[arg-type]
+    if value is None or not _between_powers(value, -900, 900):
         raise InvalidSensitivity(asked)
     return value
 
 
 def scale(asked: object, *, array: bool = False) -> Fraction:
     """Return a noise scale s with 2^-1000 ≤ s ≤ 2^1000, or ≤ 2^50 for draws that must fit int64."""
-    value = asked if type(asked) is Fraction else _number(asked, InvalidScale(asked, array))  # every draw comes here
-    if not _between_powers(value, -1000, 50 if array else 1000):
+    value = asked if type(asked) is Fraction else _number(asked)  # every draw comes here
+    if value is None or not _between_powers(value, -1000, 50 if array else 1000):
         raise InvalidScale(asked, array)
     return value
 
@@ -113,51 +111,50 @@ def _between_powers(value: Fraction, low: int, high: int) -> bool:
 
 def bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
     """Return low and high with low < high."""
-    refusal = InvalidBounds(low, high)
-    ends = _number(low, refusal), _number(high, refusal)
-    if not -(2**900) <= ends[0] < ends[1] <= 2**900:
-        raise refusal
-    return ends
+    least, most = _number(low), _number(high)
+    if least is None or most is None or not -(2**900) <= least < most <= 2**900:
+        raise InvalidBounds(low, high)
+    return least, most
 
 
 def probability(asked: object) -> Fraction:
     """Return a probability between 10^-300 and 1 - 10^-300."""
-    value = _number(asked, InvalidConfidence(asked))
-    if not Fraction(1, 10**300) <= value <= 1 - Fraction(1, 10**300):
+    value = _number(asked)
+    if value is None or not Fraction(1, 10**300) <= value <= 1 - Fraction(1, 10**300):
         raise InvalidConfidence(asked)
     return value
 
 
 def whole(asked: object, name: str, most: int | None = 10**18) -> int:
     """Return a whole number from 1 to ``most``, if there is a most."""
-    limit = "" if most is None else f", to {'10^18' if most == 10**18 else f'{most:,}'} at most"
-    refusal = InvalidParameter(asked, name, f"a whole number from 1 on{limit}")
-    value = _number(asked, refusal)
-    if value.denominator != 1 or value < 1 or (most is not None and value > most):
-        raise refusal
+    value = _number(asked)
+    if value is None or value.denominator != 1 or value < 1 or (most is not None and value > most):
+        limit = "" if most is None else f", to {'10^18' if most == 10**18 else f'{most:,}'} at most"
+        raise InvalidParameter(asked, name, f"a whole number from 1 on{limit}")
     return int(value)
 
 
 def finite(asked: object, name: str) -> Fraction:
     """Return any finite number."""
-    return _number(asked, InvalidParameter(asked, name, "one finite number"))
+    value = _number(asked)
+    if value is None:
+        raise InvalidParameter(asked, name, "one finite number")
+    return value
 
 
 def positive(asked: object, name: str) -> Fraction:
     """Return a positive number."""
-    refusal = InvalidParameter(asked, name, "a positive number")
-    value = _number(asked, refusal)
-    if value <= 0:
-        raise refusal
+    value = _number(asked)
+    if value is None or value <= 0:
+        raise InvalidParameter(asked, name, "a positive number")
     return value
 
 
 def nonnegative(asked: object, name: str) -> Fraction:
     """Return a number from 0 on."""
-    refusal = InvalidParameter(asked, name, "a number from 0 on")
-    value = _number(asked, refusal)
-    if value < 0:
-        raise refusal
+    value = _number(asked)
+    if value is None or value < 0:
+        raise InvalidParameter(asked, name, "a number from 0 on")
     return value
 
 

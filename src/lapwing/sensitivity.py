@@ -36,7 +36,7 @@ from fractions import Fraction
 from typing import Literal
 
 from . import exact
-from .errors import InvalidParameter, NoSensitivity
+from .errors import InvalidParameter, MissingParameter, NoSensitivity
 from .exact import Number
 
 Neighbors = Literal["add_remove", "change_one"]
@@ -123,7 +123,7 @@ def _rows(n: int | None, neighbors: str) -> int:
             exact.whole(n, "n")
         return 2
     if n is None:
-        raise InvalidParameter(None, "n", 'the public number of rows, needed with neighbors="change_one"')
+        raise MissingParameter("n", 'Give the number of rows, which is public with neighbors="change_one".')
     return exact.whole(n, "n")
 
 

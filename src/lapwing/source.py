@@ -22,9 +22,17 @@ from . import exact
 from .engine.connect import connect, is_url
 from .engine.dialect import Dialect
 from .engine.table import Table
-from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError, NoLedger, RequestError, suggestion
+from .errors import (
+    NOTHING_DRAWN,
+    ConflictingParameters,
+    InvalidParameter,
+    InvalidSource,
+    LapwingError,
+    RequestError,
+    suggestion,
+)
 from .exact import Number
-from .ledger.ledger import Ledger
+from .ledger.ledger import Ledger, open_existing
 from .ledger.place import Place, beside, default, file_name
 from .measure.cells import Progress
 from .noise.entropy import SYSTEM, Entropy
@@ -166,21 +174,16 @@ class Source:
     def open_ledger(self) -> Ledger:
         """Return the ledger, whatever its total is; it is made with the totals when it is new."""
         where = self._place.found(self.name)
-        try:
-            return Ledger.open(where)
-        except NoLedger:
-            if self.epsilon is None:
-                raise
-        self._place.make_folder()
-        return Ledger.open(where, self.epsilon, self.delta)
+        existing = open_existing(where)
+        if existing is None and self.epsilon is not None:
+            self._place.make_folder()
+        return existing or Ledger.open(where, self.epsilon, self.delta)
 
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; none is made."""
         opened: Ledger | None = self.__dict__.get("ledger")  # one that is open remembers what it saw (claim L5)
-        try:
-            return (opened or Ledger.open(self._place.found(self.name))).remaining
-        except NoLedger:
-            return None
+        found = opened or open_existing(self._place.found(self.name))
+        return None if found is None else found.remaining
 
     def holds(self, file: Path) -> bool:
         """Return whether a file is the ledger, or is or would become a part of the table."""
@@ -214,8 +217,9 @@ class Source:
         """
         query = self._query(statistics, by, where, weights)
         if isinstance(error, Mapping):
-            if not all(isinstance(name, str) for name in error):
-                raise InvalidParameter("something else", "error", "a number, or numbers by the names of statistics")
+            for name in error:
+                if not isinstance(name, str):
+                    raise InvalidParameter(name, "name in error", "that of a statistic")
             query, error = sql.aimed(query, error), None
         made = make_plan(
             self.schema,
@@ -361,7 +365,8 @@ class Source:
     ) -> Query:
         if len(statistics) == 1 and isinstance(statistics[0], str):
             if by or where is not None:
-                raise InvalidParameter("both", "SQL and by or where", "one of the two: put them into the SQL")
+                given = "by" if by else "where"
+                raise ConflictingParameters("SQL", given, "Put it into the SQL, as GROUP BY or WHERE.")
             query = sql.parse(statistics[0], self.schema)
         else:
             query = sql.make_query(statistics, by, where, self.schema)  # type: ignore[arg-type]

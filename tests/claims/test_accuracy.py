@@ -233,7 +233,7 @@ def test_A7_epsilon_for_tells_errors_apart_that_differ_in_the_hundredth_place():
 
 
 def test_A7_an_error_that_needs_more_than_the_largest_epsilon_is_refused():
-    with pytest.raises(lw.errors.InvalidParameter, match="it needs ε above 1000"):
+    with pytest.raises(lw.errors.OutOfReach, match="even ε = 1000 does not reach it"):
         lw.epsilon_for("0.0001", 4)
 
 

@@ -121,7 +121,7 @@ def test_M2_where_the_noise_would_not_fit_int64_the_grid_is_coarser_or_refused()
     grid = tiny.grid(10**6)
     assert 2**48 < grid.scale <= 2**50
     assert grid.scale * F(2) ** grid.exponent < 2 * tiny.scale
-    with pytest.raises(lw.errors.InvalidParameter, match="number of floats"):
+    with pytest.raises(lw.errors.TooLarge, match="number of floats"):
         lw.laplace(np.zeros(10**6), sensitivity=1, epsilon="0.000000001")
 
 

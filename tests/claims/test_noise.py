@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lapwing.errors import InvalidParameter
+from lapwing.errors import RequestError
 from lapwing.exact import arithmetic, as_decimal
 from lapwing.noise import sampler
 from lapwing.noise.distributions import DiscreteLaplace
@@ -502,7 +502,7 @@ def test_N6_runs_without_candidates_never_win():
     ids=str,
 )
 def test_N6_what_is_no_race_is_refused_before_anything_is_drawn(exponents, unit, sizes):
-    with pytest.raises(InvalidParameter, match="No noise was drawn"):
+    with pytest.raises(RequestError, match="No noise was drawn"):
         sampler.race(exponents, F(unit), np.array(sizes), entropy=None)
 
 

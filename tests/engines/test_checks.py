@@ -8,7 +8,7 @@ from lapwing.auditing.checks.sensitivities import _alone, _compared, _keys_of_on
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools.engines import engines
 from lapwing.auditing.tools.neighbors import Question, placed
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidAddress
 from lapwing.question import query
 
 QUESTIONS = [
@@ -60,6 +60,6 @@ def test_the_schema_for_the_tables_is_dropped_again(postgres):
 
 
 def test_a_server_that_cannot_be_reached_is_refused_without_its_password():
-    with pytest.raises(InvalidParameter, match="a server that can be reached") as refused:
+    with pytest.raises(InvalidAddress, match="a server that can be reached") as refused:
         lw.audit("replay", engine="postgresql://u:secret@127.0.0.1:1/d")
     assert "secret" not in str(refused.value)

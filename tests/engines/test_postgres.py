@@ -262,7 +262,7 @@ def test_psycopg_is_asked_for_when_it_is_missing(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(engine, "import_module", missing)
-    with pytest.raises(errors.InvalidParameter, match=r"pip install 'lapwing\[postgres\]'"):
+    with pytest.raises(errors.MissingLibrary, match=r"pip install 'lapwing\[postgres\]'"):
         connect("postgresql://db.example/clinic#visits", "t")
 
 

@@ -183,7 +183,7 @@ def test_a_server_that_cannot_be_reached_costs_nothing_and_shows_no_token(tmp_pa
         assert CANARY not in repr(source)
         assert source.ledger.spent == 0
     heard.begin()
-    with pytest.raises(errors.InvalidParameter, match="sc://host:port#table") as caught:
+    with pytest.raises(errors.InvalidAddress, match="sc://host:port#table") as caught:
         source_of(f"sc://127.0.0.1:1/;token={CANARY}", tmp_path)
     assert_tells_nothing(caught.value, heard)
 
@@ -221,7 +221,7 @@ def test_what_is_no_table_of_spark_is_refused(spark, tmp_path):
             source_of(given, tmp_path)
         assert f"table = a {type(given).__name__} was asked" in str(caught.value)
     stream = source_of(spark.readStream.format("rate").load().selectExpr("value AS x"), tmp_path)
-    with pytest.raises(errors.InvalidParameter, match="table = a stream was asked"):
+    with pytest.raises(errors.InvalidRequest, match="The table is a stream"):
         stream.release(lw.count(), epsilon=1)
     assert stream.ledger.spent == 0
 
@@ -232,7 +232,7 @@ def test_without_pyspark_the_message_says_what_to_install(tmp_path, monkeypatch)
 
     monkeypatch.setattr(engine, "import_module", missing)
     for given in ("spark:t", "sc://127.0.0.1:1#t"):
-        with pytest.raises(errors.InvalidParameter, match=r"pip install 'lapwing\[spark\]'"):
+        with pytest.raises(errors.MissingLibrary, match=r"pip install 'lapwing\[spark\]'"):
             source_of(given, tmp_path)
 
 

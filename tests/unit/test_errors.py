@@ -45,6 +45,45 @@ EXAMPLES = [
         "n = 0 was asked; n is a whole number from 1 on. No noise was drawn and nothing was charged.",
     ),
     (
+        errors.InvalidBounds("0.5", "0.7", "bounds of an integer column are two whole numbers, at most 2^53 in size"),
+        'Bounds "0.5" to "0.7" were asked; bounds of an integer column are two whole numbers, at most 2^53 in size. No '
+        "noise was drawn and nothing was charged. Take bounds from what the column means, never from the data.",
+    ),
+    (
+        errors.MissingParameter("epsilon", "Give the ε of the release."),
+        "Nothing was given for epsilon. No noise was drawn and nothing was charged. Give the ε of the release.",
+    ),
+    (
+        errors.ConflictingParameters("epsilon", "error", "Leave one of them out."),
+        "epsilon and error were both given, and only one of them is possible. No noise was drawn and nothing was "
+        "charged. Leave one of them out.",
+    ),
+    (
+        errors.UselessParameter("engine", "none of these checks looks at engines", "Leave it out."),
+        "engine was given, but none of these checks looks at engines. No noise was drawn and nothing was charged. "
+        "Leave it out.",
+    ),
+    (
+        errors.TooLarge("The number of statistics", "200", "100", "Ask in two releases."),
+        "The number of statistics is 200, and at most 100 is possible. No noise was drawn and nothing was charged. Ask "
+        "in two releases.",
+    ),
+    (
+        errors.OutOfReach(0.001, 1000, "Ask for a larger error."),
+        "An error of 0.001 was asked; even ε = 1000 does not reach it. No noise was drawn and nothing was charged. Ask "
+        "for a larger error.",
+    ),
+    (
+        errors.InvalidAddress("table", "Write postgresql://user@host/database#table."),
+        "The address of the table cannot be used; it is not shown, since it may hold a password. No noise was drawn "
+        "and nothing was charged. Write postgresql://user@host/database#table.",
+    ),
+    (
+        errors.InvalidRequest("Entry 4 has no answer yet", "Ask the same question again, at no charge."),
+        "Entry 4 has no answer yet. No noise was drawn and nothing was charged. Ask the same question again, at no "
+        "charge.",
+    ),
+    (
         errors.InvalidSize(-1),
         "Size -1 was asked; a size is a whole number from 0 on, or a tuple of them, that memory can hold. No noise was "
         "drawn and nothing was charged.",
@@ -89,6 +128,10 @@ EXAMPLES = [
     (
         errors.MissingLibrary("altair"),
         "altair is needed for this and is not installed. Install it: pip install altair",
+    ),
+    (
+        errors.MissingLibrary("psycopg", "lapwing[postgres]"),
+        "psycopg is needed for this and is not installed. Install it: pip install 'lapwing[postgres]'",
     ),
     (
         errors.EngineError("visits", "could not be opened", "Nothing was charged.", "The file is missing."),

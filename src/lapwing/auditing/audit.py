@@ -21,7 +21,7 @@ import duckdb
 import numpy as np
 
 from .. import __version__
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, UselessParameter
 from .checks.bound import bound
 from .checks.canary import canary
 from .checks.coverage import coverage
@@ -205,7 +205,8 @@ def audit(
     named = [engine] if isinstance(engine, str) else engine
     if named and not any(CHECKS[name].engines for name in chosen):
         using = ", ".join(name for name, entry in CHECKS.items() if entry.engines)
-        raise InvalidParameter("one", "engine", f"of no use to these checks: {using} look at engines")
+        advice = f"Leave it out, or run one of {using}."
+        raise UselessParameter("engine", "none of these checks looks at engines", advice)
     with engines(named) as at_hand:
         for name in chosen:
             tell = partial(_tell, progress, name, done, total)

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Any
 
 from .. import exact
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, InvalidRequest
 from ..exact import Number
 from ..question.schema import Column
 from ..sensitivity import Neighbors
@@ -199,7 +199,10 @@ def audit_function(
     if not isinstance(neighbors, str) or neighbors not in ("add_remove", "change_one"):
         raise InvalidParameter(neighbors, "neighbors", '"add_remove" or "change_one"')
     if neighbors == "change_one" and len(rowset) == 1:
-        raise InvalidParameter("a list of one row", "domain", 'two or more rows, with neighbors="change_one"')
+        raise InvalidRequest(
+            'domain has one row, and with neighbors="change_one" a row is exchanged for another',
+            "Give two or more rows that may occur.",
+        )
     search = Search(f, rowset, claim, neighbors == "change_one", _sizes(rows), exact.whole(tries, "tries"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as NumPy's, for a mean of nothing: thousands of them
@@ -220,7 +223,9 @@ def _sizes(asked: object) -> tuple[int, ...]:
         if size != 0 or isinstance(size, bool):  # the empty table has none to take away, and is the neighbor of others
             sizes.add(exact.whole(size, "rows", 10**6))
     if not sizes:
-        raise InvalidParameter("none" if isinstance(asked, Iterable) else asked, "rows", allowed)
+        if isinstance(asked, Iterable):
+            raise InvalidRequest("rows holds no number from 1 on", f"Give {allowed}.")
+        raise InvalidParameter(asked, "rows", allowed)
     return tuple(sorted(sizes))
 
 
@@ -254,14 +259,14 @@ def _pair(search: Search, case: Case, order: tuple[int, ...]) -> Pair:
     return Pair(table, neighbor, answer, other, math.inf if isinstance(apart, float) else Fraction(apart))
 
 
-def _never(search: Search) -> InvalidParameter:
+def _never(search: Search) -> InvalidRequest:
     """Return the refusal of a function that never answered with finite numbers."""
     (kind, told), times = max(search.seen.items(), key=lambda seen: seen[1])
     did = {"error": f"raised {told}", "no number": f"returned a {told}"}.get(kind, "returned NaN or an infinite number")
     first = ask(search.f, search.table((0,)))
     how = f" (f of the first row alone {first!r})" if isinstance(first, Raised) else ""
-    allowed = "a function that takes a list of rows and returns a number or several"
-    return InvalidParameter(search.f, "f", f"{allowed}; this one {did} in {times:,} of {search.calls:,} calls{how}")
+    advice = "Give a function that takes a list of rows and returns a number or several."
+    return InvalidRequest(f"f {did} in {times:,} of {search.calls:,} calls{how}", advice)
 
 
 def _notes(search: Search) -> Iterable[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import exact
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, InvalidRequest
 from ..exact import Number
 from .tools.certify import certified_epsilon
 from .tools.events import Event, families
@@ -115,7 +115,7 @@ def audit_mechanism(
     if not callable(m):
         raise InvalidParameter(m, "m", "a function of the input")
     if _same(x, y):
-        raise InvalidParameter("the same as x", "y", "another input, a neighbor of x")
+        raise InvalidRequest("x and y are the same input", "Give two inputs that differ, and are neighbors.")
     alpha, words = float(1 - sure), Words()
     sides = [Draws(m, given, batch, words) for given in (x, y)]
     event, swapped, used = _chosen(sides, draws, alpha, float(slack), words)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import sensitivity as catalogue
-from ..errors import InvalidParameter
+from ..errors import InvalidRequest
 from ..exact import text
 from .output import confidence_option, format_option, print_json, source_argument
 
@@ -40,7 +40,8 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     opened = Source.open(source)
     found = recall(opened.schema, opened.ledger, entry)
     if found is None:
-        raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
+        advice = "Ask the same question again to complete it, at no charge."
+        raise InvalidRequest(f"Entry {entry} has no answer yet", advice)
     if isinstance(found, Discovery):
         keys = replace(found.at(confidence), plan=found.plan.on(opened.dialect))
         if form == "json":

@@ -15,7 +15,8 @@ from ..exact import text
 from .output import format_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from ..ledger.ledger import Budget, Entry, Ledger
+    from ..ledger.entry import Budget, Entry
+    from ..ledger.ledger import Ledger
 
 note_option = click.option("--note", metavar="TEXT", help="The reason, for those who read the ledger later.")
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..errors import InvalidParameter
+from ..errors import InvalidAddress
 from .duckdb import DuckDBTable
 from .postgres import PostgresTable, relation_names
 from .spark import SparkTable, is_spark
@@ -28,8 +28,8 @@ def connect(given: Any, name: str) -> Table:
     if is_spark(given) or (isinstance(given, str) and given.startswith(_SPARK)):
         return SparkTable(given, name)
     if isinstance(given, str) and is_url(given):
-        allowed = "the path of a file, or begins with postgresql://, spark: or sc://"
-        raise InvalidParameter("this URL", "table", allowed)
+        allowed = "the path of a file, or what begins with postgresql://, spark: or sc://"
+        raise InvalidAddress("table", f"Give {allowed}.")
     return DuckDBTable(given, name)
 
 

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameter
+from ..errors import InvalidAddress, MissingLibrary
 from ..measure.cells import Progress
 from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
@@ -115,7 +115,7 @@ class PostgresTable(Table):
         told = self._told(self._where)
         host, database = told.get("host") or "local", told.get("dbname") or ""
         if "@" in f"{host}{database}":  # a password that was cut in two
-            raise InvalidParameter("this URL", "table", _PLACE)
+            raise InvalidAddress("table", f"Give {_PLACE}.")
         self._shown = f"postgresql://{host}/{database}#{relation}"
         patience = told.get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT") or "10"
         self._options = {**_ALIVE, **told, "connect_timeout": patience}
@@ -128,7 +128,7 @@ class PostgresTable(Table):
             return dict(self._driver.conninfo.conninfo_to_dict(where))
         except (self._driver.Error, ValueError):
             pass
-        raise InvalidParameter("this URL", "table", _PLACE)  # outside the handler: it may have told the password
+        raise InvalidAddress("table", f"Give {_PLACE}.")  # outside the handler: it may have told the password
 
     def __repr__(self) -> str:
         return f"Table({self._shown!r})"
@@ -139,7 +139,7 @@ class PostgresTable(Table):
         kept = "&".join(each for each in asked.split("&") if unquote(each.partition("=")[0]) in _HARMLESS)
         found = server + mark * bool(kept) + kept
         if self._told(found) != {key: value for key, value in self._told(self._where).items() if key in _HARMLESS}:
-            raise InvalidParameter("this URL", "table", _PLACE)
+            raise InvalidAddress("table", f"Give {_PLACE}.")
         return f"{found}#{self._shown.partition('#')[2]}"
 
     def fields(self) -> list[Field]:
@@ -264,10 +264,10 @@ def relation_names(relation: str) -> list[str]:
     """
     told = unquote(relation)
     if not told:
-        raise InvalidParameter("this URL", "table", "named behind a #, as in 'postgresql://user@host/database#table'")
+        raise InvalidAddress("table", "Name the table behind a #, as in postgresql://user@host/database#table.")
     parts = re.findall(r'"(?:[^"]|"")+"|[^".]+', told)
     if not 1 <= len(parts) <= 2 or ".".join(parts) != told or "\0" in told or re.search("[#@/:?]", relation):
-        raise InvalidParameter("this URL", "table", _PLACE)
+        raise InvalidAddress("table", f"Give {_PLACE}.")
     return [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts]
 
 
@@ -276,7 +276,7 @@ def _driver() -> Any:
     try:
         return import_module("psycopg")
     except ImportError:
-        raise InvalidParameter("postgresql", "table", "readable after `pip install 'lapwing[postgres]'`") from None
+        raise MissingLibrary("psycopg", "lapwing[postgres]") from None
 
 
 class _Session:

@@ -26,7 +26,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidParameter, InvalidSource, Shown
+from ..errors import InvalidAddress, InvalidParameter, InvalidRequest, InvalidSource, MissingLibrary
 from ..measure.cells import Progress, column
 from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import SPARK
@@ -105,7 +105,7 @@ class SparkTable(Table):
         _driver()
         self._url, _, self._table = given.partition("#") if given.startswith("sc://") else ("", "", given[6:])
         if not self._table:
-            raise InvalidParameter("this URL", "table", _PLACE)
+            raise InvalidAddress("table", f"Give {_PLACE}.")
 
     def __repr__(self) -> str:
         return f"Table({'DataFrame' if self._frame is not None else f'spark:{self._table}'!r})"
@@ -131,8 +131,8 @@ class SparkTable(Table):
 
         streams, fields = self.guarded("could not be opened", "Nothing was charged.", describe)
         if streams:
-            raise InvalidParameter(
-                Shown("a stream"), "table", "a table or a data frame whose rows are there to be counted"
+            raise InvalidRequest(
+                "The table is a stream", "Give a table or a data frame whose rows are there to be counted."
             )
         return fields
 
@@ -205,7 +205,7 @@ def _driver() -> Any:
     try:
         return import_module("pyspark.sql")
     except ImportError:
-        raise InvalidParameter("spark", "table", "readable after `pip install 'lapwing[spark]'`") from None
+        raise MissingLibrary("pyspark", "lapwing[spark]") from None
 
 
 @contextmanager

@@ -23,12 +23,10 @@ Proofs: docs/explanation/ledger.md.
 from __future__ import annotations
 
 import json
-import logging
-import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from os import PathLike
@@ -36,67 +34,21 @@ from shlex import quote
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
 
 from .. import exact
 from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from ..exact import ATTO, NANO, Number
 from . import store
 from .chain import START, State, digest, question_key, sha256
-from .store import VERSION, Row, Store
+from .entry import Budget, Entry, atto, canonical_json, entry_of, nano, printable
+from .failure import plainly, transaction
+from .store import VERSION, Row, Store, Turn
 
-_log = logging.getLogger("lapwing.ledger")
-_log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
+_WAIT = 30
+"""How many seconds to wait for others who write, if nobody says."""
 
 _MAKING = 7667
 """The number of the lock that whoever makes a ledger on a server holds."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of the record.
-
-    ``kind`` is open, charge, answer, analyst (a name and its cap) or total.  ``epsilon`` and ``delta`` are what was
-    charged, or the new cap or total.  Of a charge, ``answer`` is the recorded answer if ``answered``, and
-    ``repeated`` says that this call found the entry instead of making it.
-    """
-
-    number: int
-    time: str
-    kind: str
-    analyst: str | None
-    question: Any
-    epsilon: Fraction | None
-    delta: Fraction | None
-    note: str | None
-    spent: Fraction
-    hash: str
-    charge: int | None = None
-    answer: Any = None
-    answered: bool = False
-    repeated: bool = False
-
-
-@dataclass(frozen=True)
-class Budget:
-    """A ceiling and what is left below it; ``analyst`` is None for the whole ledger."""
-
-    analyst: str | None
-    total: Fraction
-    spent: Fraction
-
-    @property
-    def remaining(self) -> Fraction:
-        """What may still be charged."""
-        return max(self.total - self.spent, Fraction(0))
-
-
-@dataclass
-class _Turn:
-    """One transaction: its connection, and the last entry as it stands in it."""
-
-    connection: sa.Connection
-    last: Row
 
 
 class Ledger:
@@ -119,7 +71,7 @@ class Ledger:
         epsilon: Number | None = None,
         delta: Number | None = None,
         *,
-        wait: float = 30,
+        wait: float = _WAIT,
     ) -> Ledger:
         """Open the ledger, and check its chain; make it first if it is new and ε is given.
 
@@ -129,8 +81,8 @@ class Ledger:
             delta: the total δ, likewise; 0 if not given.
             wait: how many seconds to wait for others who write.
         """
-        total = None if epsilon is None else _nano(epsilon)
-        total_delta = None if delta is None else _atto(delta)
+        total = None if epsilon is None else nano(epsilon)
+        total_delta = None if delta is None else atto(delta)
         patience = min(exact.positive(wait, "wait"), Fraction(10**6))
         ledger = cls(store.connect(where, patience))
         if not ledger._exists():
@@ -204,7 +156,7 @@ class Ledger:
             by_charge = {row["charge"]: row["number"] for row in rows if row["kind"] == "answer"}
             wanted = store.rows(turn.connection, sa.select(store.answers)) if answers else []
         texts = {row["number"]: row["text"] for row in wanted}
-        found = [_entry(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
+        found = [entry_of(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
         return [replace(entry, answered=entry.number in by_charge) for entry in found]
 
     def entry(self, number: int) -> Entry | None:
@@ -229,8 +181,8 @@ class Ledger:
         Returns:
             the entry, durable.  If it is ``answered``, show its answer; else answer it and ``record`` the answer.
         """
-        amount, amount_delta, text = _nano(epsilon), _atto(delta), _json(question, "question")
-        analyst = None if analyst is None else _text(analyst, "analyst")
+        amount, amount_delta, text = nano(epsilon), atto(delta), canonical_json(question, "question")
+        analyst = None if analyst is None else printable(analyst, "analyst")
         asked = question_key(amount, amount_delta, text)
         with self._turn(write=True) as turn:
             last = turn.last
@@ -252,11 +204,11 @@ class Ledger:
                 cap=mine and mine["cap"],
                 cap_spent=mine and mine["cap_spent"] + amount,
             )
-        return _entry(row)
+        return entry_of(row)
 
     def find(self, question: Any, epsilon: Number, delta: Number = 0) -> Entry | None:
         """Return the entry of a question that was charged before, with its answer; None if it was not."""
-        asked = question_key(_nano(epsilon), _atto(delta), _json(question, "question"))
+        asked = question_key(nano(epsilon), atto(delta), canonical_json(question, "question"))
         with self._turn() as turn:
             found = store.rows(turn.connection, store.BY_KEY, key=asked)
             return self._found(turn.connection, self._sound(found[0])) if found else None
@@ -264,8 +216,8 @@ class Ledger:
     def record(self, entry: Entry, answer: Any) -> Any:
         """Record the answer of a charge and return it; if another was recorded first, return that one."""
         if not isinstance(entry, Entry):
-            raise InvalidParameter(f"a {type(entry).__name__}", "entry", "what `charge` returned")
-        text = _json(answer, "answer")
+            raise InvalidParameter(entry, "entry", "what `charge` returned")
+        text = canonical_json(answer, "answer")
         with self._turn(write=True) as turn:
             found = store.rows(turn.connection, store.BY_HASH, hash=entry.hash)
             if not found or found[0]["kind"] != "charge":
@@ -282,35 +234,35 @@ class Ledger:
 
     def add_analyst(self, name: str, epsilon: Number, note: str | None = None) -> Entry:
         """Add an analyst with a cap under the total."""
-        return self._set_cap(name, _nano(epsilon), note, new=True)
+        return self._set_cap(name, nano(epsilon), note, new=True)
 
     def set_cap(self, name: str, epsilon: Number, note: str | None = None) -> Entry:
         """Set an analyst's cap, higher or lower; below what is spent, nothing is left."""
-        return self._set_cap(name, _nano(epsilon), note, new=False)
+        return self._set_cap(name, nano(epsilon), note, new=False)
 
     def set_total(self, epsilon: Number, delta: Number | None = None, note: str | None = None) -> Entry:
         """Set the total that may ever be spent, by an entry that everyone can see."""
-        amount = _nano(epsilon)
+        amount = nano(epsilon)
         with self._turn(write=True) as turn:
-            amount_delta = turn.last["total_delta"] if delta is None else _atto(delta)
+            amount_delta = turn.last["total_delta"] if delta is None else atto(delta)
             row = self._append(
-                turn, kind="total", epsilon=amount, delta=amount_delta, note=_text(note, "note"),
+                turn, kind="total", epsilon=amount, delta=amount_delta, note=printable(note, "note"),
                 total=amount, total_delta=amount_delta,
             )  # fmt: skip
-        return _entry(row)
+        return entry_of(row)
 
     def _set_cap(self, name: str, amount: int, note: str | None, *, new: bool) -> Entry:
-        name = _text(name, "analyst") or ""
+        name = printable(name, "analyst") or ""
         with self._turn(write=True) as turn:
             known = store.rows(turn.connection, store.OF_ANALYST, analyst=name)
             if new == bool(known):
-                raise InvalidParameter(name, "analyst", "a new name" if new else "a name in the ledger")
+                raise InvalidParameter(name, "analyst", "a name not in the ledger yet" if new else "one in the ledger")
             spent = self._sound(known[0])["cap_spent"] if known else 0
             row = self._append(
-                turn, kind="analyst", analyst=name, epsilon=amount, note=_text(note, "note"),
+                turn, kind="analyst", analyst=name, epsilon=amount, note=printable(note, "note"),
                 cap=amount, cap_spent=spent,
             )  # fmt: skip
-        return _entry(row)
+        return entry_of(row)
 
     # --- checking ---
 
@@ -392,7 +344,7 @@ class Ledger:
 
     def _found(self, connection: sa.Connection, row: Row) -> Entry:
         """Return an entry that was there before, with its answer."""
-        return _entry(row, self._text(connection, row), repeated=True)
+        return entry_of(row, self._text(connection, row), repeated=True)
 
     def _text(self, connection: sa.Connection, row: Row) -> str | None:
         """Return the text of the answer of a charge, as it was recorded; None if there is none yet."""
@@ -421,7 +373,7 @@ class Ledger:
         amounts = (exact.text(Fraction(amount, unit)) for amount in (asked, max(left, 0), total))
         raise BudgetExceeded(*amounts, letter, who, self.where)
 
-    def _append(self, turn: _Turn, **fields: Any) -> Row:
+    def _append(self, turn: Turn, **fields: Any) -> Row:
         """Write the entry after the last and move the head to it."""
         connection, last = turn.connection, turn.last
         row: Row = {column.name: None for column in store.entries.c}
@@ -440,7 +392,7 @@ class Ledger:
 
     def _exists(self) -> bool:
         """Return whether there is a ledger of a known version; refuse what is something else."""
-        with self._plainly():
+        with plainly(self.where, self._engine):
             if not store.is_there(self._kept):
                 return False
         server = self._kept.file is None
@@ -474,7 +426,7 @@ class Ledger:
                 self._fill(connection, total, total_delta)
 
         if self._kept.file is not None:
-            with self._plainly():
+            with plainly(self.where, self._engine):
                 store.put_new(self._kept.file, self.where, wait, fill)
             return
         with self._transaction(write=True) as connection:
@@ -486,13 +438,13 @@ class Ledger:
         """Make the tables and the first entry."""
         store.metadata.create_all(connection, checkfirst=False)
         connection.execute(store.ADD_HEAD, {"version": VERSION, "number": 0, "hash": START})
-        start = _Turn(connection, {})
+        start = Turn(connection, {})
         self._append(start, kind="open", epsilon=total, delta=total_delta, total=total, total_delta=total_delta)
 
     # --- transactions, and what the ledger remembers between them: L5 ---
 
     @contextmanager
-    def _turn(self, *, write: bool = False) -> Iterator[_Turn]:
+    def _turn(self, *, write: bool = False) -> Iterator[Turn]:
         """Run a block in one transaction, if the ledger still has the entry that was seen last; all calls go this way.
 
         What to look for is read before the transaction begins, since other threads go on: what they see later need not
@@ -500,13 +452,13 @@ class Ledger:
         """
         seen = self._seen
         with self._transaction(write=write) as connection:
-            turn = _Turn(connection, self._last(connection, lock=write))
+            turn = Turn(connection, self._last(connection, lock=write))
             self._refuse_other(turn, *seen)
             self._remember(turn.last)
             yield turn
         self._remember(turn.last)
 
-    def _refuse_other(self, turn: _Turn, number: int, seen: str) -> None:
+    def _refuse_other(self, turn: Turn, number: int, seen: str) -> None:
         """Refuse a ledger without the entry of this number and hash."""
         if number == 0 or (turn.last["number"], turn.last["hash"]) == (number, seen):
             return
@@ -526,61 +478,15 @@ class Ledger:
             "Put the newer one back: with an older copy, what was spent since would be spent twice.",
         )
 
-    @contextmanager
-    def _transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:
+    def _transaction(self, *, write: bool = False) -> AbstractContextManager[sa.Connection]:
         """Run a block in one transaction."""
-        with self._plainly(), store.open_connection(self._engine, write=write) as connection, connection.begin():
-            yield connection
-
-    @contextmanager
-    def _plainly(self) -> Iterator[None]:
-        """Say in our words what failed; what the database or the system says goes to the operator's log only."""
-        try:
-            yield
-        except (SQLAlchemyError, sqlite3.Error, UnicodeError, OSError, OverflowError) as error:  # damage brings all
-            _log.error("ledger %s: %s", self.where, error)
-            raise LedgerError(self.where, *store.plain(error)) from None
+        return transaction(self.where, self._engine, write=write)
 
 
-def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:
-    return Entry(
-        number=row["number"],
-        time=row["time"],
-        kind=row["kind"],
-        analyst=row["analyst"],
-        question=None if row["question"] is None else json.loads(row["question"]),
-        epsilon=None if row["epsilon"] is None else Fraction(row["epsilon"], NANO),
-        delta=None if row["delta"] is None else Fraction(row["delta"], ATTO),
-        note=row["note"],
-        spent=Fraction(row["spent"], NANO),
-        hash=row["hash"],
-        charge=row["charge"],
-        answer=None if answer is None else json.loads(answer),
-        answered=answer is not None,
-        repeated=repeated,
-    )
-
-
-def _json(value: Any, name: str) -> str:
-    """Return the canonical JSON of a question or an answer: what it is after one way through JSON, keys sorted."""
-    try:
-        return json.dumps(json.loads(json.dumps(value, allow_nan=False)), sort_keys=True, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):
-        raise InvalidParameter(f"a {type(value).__name__}", name, "made of what JSON can hold") from None
-
-
-def _text(value: str | None, name: str) -> str | None:
-    """Return a short printable text."""
-    if value is None and name == "note":
+def open_existing(where: str) -> Ledger | None:
+    """Return the ledger that is there, its chain checked; None if there is none."""
+    ledger = Ledger(store.connect(where, Fraction(_WAIT)))
+    if not ledger._exists():
         return None
-    if not isinstance(value, str) or not 0 < len(value) <= 200 or not value.isprintable() or value != value.strip():
-        raise InvalidParameter(value, name, "a printable text of 1 to 200 characters")
-    return value
-
-
-def _nano(epsilon: Number) -> int:
-    return int(exact.epsilon(epsilon) * NANO)
-
-
-def _atto(delta: Number) -> int:
-    return int(exact.delta(delta) * ATTO)
+    ledger._check_chain()
+    return ledger

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from ..errors import InvalidParameter, LedgerError
+from ..errors import InvalidAddress, InvalidParameter, LedgerError, MissingLibrary, MissingParameter
 
 VERSION = 1
 """The version of the format; an unknown one is refused."""
@@ -115,6 +115,14 @@ def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) ->
     return [dict(row._mapping) for row in connection.execute(query, parameters)]
 
 
+@dataclass
+class Turn:
+    """One transaction: its connection, and the last entry as it stands in it."""
+
+    connection: sa.Connection
+    last: Row
+
+
 @dataclass(frozen=True)
 class Store:
     """A path or URL: its engine, the text by which messages speak of it (no user, no password), and its file if any."""
@@ -128,18 +136,20 @@ def connect(where: object, wait: Fraction) -> Store:
     """Return what a path or URL names; nothing is opened or made."""
     try:
         text = os.fspath(where)  # type: ignore[call-overload]
-        if not isinstance(text, str) or "\0" in text or not text:
-            raise TypeError
     except TypeError:
-        raise InvalidParameter(f"a {type(where).__name__}", "ledger", PLACE) from None
+        raise InvalidParameter(where, "ledger", PLACE) from None
+    if not text:
+        raise MissingParameter("ledger", f"Give {PLACE}.")
+    if not isinstance(text, str) or "\0" in text:
+        raise InvalidAddress("ledger", f"Give {PLACE}.")
     if text.startswith(("postgresql://", "postgres://")):
         return _connect_postgresql(text, wait)
     if _URL.match(text):
-        raise InvalidParameter("something else", "ledger", PLACE)
+        raise InvalidAddress("ledger", f"Give {PLACE}.")
     try:
         path = Path(text).expanduser().absolute()
-    except RuntimeError as error:
-        raise LedgerError(text, *plain(error)) from None
+    except RuntimeError:
+        raise LedgerError(text, "cannot be found: there is no such home folder", "Give another path.") from None
     return Store(_sqlite(path, wait, "rw"), text, path)
 
 
@@ -251,13 +261,13 @@ def _connect_postgresql(where: str, wait: Fraction) -> Store:
             raise ValueError
     except (SQLAlchemyError, ValueError):
         allowed = f"{PLACE}, with @ in a password written as %40 and no parameters but {', '.join(sorted(ALLOWED))}"
-        raise InvalidParameter("this URL", "ledger", allowed) from None
+        raise InvalidAddress("ledger", f"Give {allowed}.") from None
     milliseconds = max(int(wait * 1000), 1)
     limits = {"connect_timeout": max(int(wait), 2), "tcp_user_timeout": max(milliseconds, 2000)}
     try:
         engine = sa.create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=limits)
     except ImportError:
-        raise InvalidParameter("postgresql", "ledger", "readable after `pip install 'lapwing[postgres]'`") from None
+        raise MissingLibrary("psycopg", "lapwing[postgres]") from None
 
     @sa.event.listens_for(engine, "connect")
     def durable(connection: Any, _: Any) -> None:
@@ -267,32 +277,3 @@ def _connect_postgresql(where: str, wait: Fraction) -> Store:
         connection.commit()
 
     return Store(engine, f"postgresql://{url.host or 'local'}/{url.database or ''}")
-
-
-AGAIN = "Try again: what was charged stays charged, and nothing is charged twice."
-
-
-def plain(error: Exception) -> tuple[str, str]:
-    """Return what went wrong and what to do, in our words, from the kind of the database's error."""
-    told = error.strerror if isinstance(error, OSError) else getattr(error, "orig", error)  # without the path
-    text = str(told).lower()
-    for mark, meaning, advice in (
-        ("locked", "is busy: another process holds it", AGAIN),
-        ("lock timeout", "is busy: another process holds it", AGAIN),
-        ("full", "cannot be written: the disk is full", f"Make room. {AGAIN}"),
-        ("disk i/o", "cannot be written: the disk refuses", f"Make room, or see to the disk. {AGAIN}"),
-        ("readonly", "cannot be written: it is read-only", "Make it writable, or ask its owner."),
-        ("read-only", "cannot be written: it is read-only", "Make it writable, or ask its owner."),
-        ("permission", "cannot be used: permission denied", "Ask its owner."),
-        ("unable to open", "cannot be opened", "Is its folder there, and may it be written?"),
-        ("no such file", "has gone", "Restore it; a new one would start at zero."),
-        ("file name too long", "cannot be opened", "Give another path."),
-        ("not a database", "is not a ledger but some other file", "Give another path."),
-        ("malformed", "is damaged: the file is malformed", "Restore it from a copy, and compare heads."),
-        ("no such table", "is damaged: its tables are gone", "Restore it from a copy, and compare heads."),
-        ('relation "lapwing_', "is damaged: its tables are gone", "Restore it from a copy, and compare heads."),
-        ("connect", "cannot be reached", f"Is the server running? {AGAIN}"),
-    ):
-        if mark in text:
-            return meaning, advice
-    return "cannot be used: the database refuses", f"Its words are in the log `lapwing.ledger`. {AGAIN}"

@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import exact
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, OutOfReach
 from ..exact import NANO, Number
 from .distributions import Laplace
 
@@ -147,7 +147,7 @@ def epsilon_for(error: Number, n: int, mechanism: Method = "laplace") -> Fractio
     else:
         nano = _smallest_nano(n * target**2)
     if nano > exact.MAX_EPSILON * NANO:
-        raise InvalidParameter(error, "error", f"larger, or n: with n = {n} it needs ε above {exact.MAX_EPSILON}")
+        raise OutOfReach(error, exact.MAX_EPSILON, f"Ask for a larger error, or for more people than n = {n}.")
     return Fraction(nano, NANO)
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import exact
-from ..errors import InvalidParameter, InvalidValue
+from ..errors import InvalidValue, MissingParameter, TooLarge
 from ..exact import Number
 from .distributions import DiscreteLaplace, Laplace
 from .entropy import SYSTEM, Entropy
@@ -221,7 +221,8 @@ def _grid(sensitivity: Fraction, epsilon: Fraction, cells: int) -> Grid:
     exponent = finest.numerator.bit_length() - finest.denominator.bit_length() - 1
     exponent += finest >= _power_of_two(exponent + 1)
     if cells > 1 and cells / epsilon > 2**49:
-        raise InvalidParameter(cells, "number of floats", f"at most 2^49·ε = {int(2**49 * epsilon):,} in one release")
+        most = f"2^49·ε = {int(2**49 * epsilon):,}"
+        raise TooLarge("The number of floats", f"{cells:,}", most, "Release fewer at once, or with a larger ε.")
     while True:
         scale = (sensitivity // _power_of_two(exponent) + cells) / epsilon
         if cells == 1 or scale <= 2**50:
@@ -332,7 +333,7 @@ class _RandomizedResponse:
         """Return an unbiased estimate of the share of true bits (claim A8); it may lie outside [0, 1]."""
         budget, level, answers = exact.epsilon(epsilon), exact.probability(confidence), _bits(noisy)
         if not answers.size:
-            raise InvalidParameter(0, "number of answers", "a whole number from 1 on")
+            raise MissingParameter("noisy", "Give one answer or more.")
         half = float(budget) / 2
         value = (float(answers.mean()) - 0.5) / math.tanh(half) + 0.5
         margin = response_margin(budget, answers.size, level)

@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import exact
-from ..errors import InvalidParameter, InvalidSize
+from ..errors import InvalidParameter, InvalidSize, InvalidValue
 from ..exact import Number
 from .distributions import floor_between, starting_digits
 from .entropy import SYSTEM, Entropy, Stream
@@ -312,7 +312,7 @@ def coins(
         given: Sequence[Fraction] | NDArray[np.int64] = exponents
         gamma = exponents * float(min(step, _CERTAIN))
         if np.any(exponents < 0):
-            raise InvalidParameter("a negative number", "exponent", "a number from 0 on")
+            raise InvalidValue("negative", "Exponents are numbers from 0 on.")
     else:
         given = [exact.nonnegative(each, "exponent") for each in exponents]
         gamma = np.array([float(min(each * step, _CERTAIN)) for each in given])
@@ -394,7 +394,7 @@ def race(
     """
     step, given, counts = exact.positive(unit, "unit"), _whole_numbers(exponents), np.asarray(sizes)
     if counts.dtype.kind != "i" or counts.shape != given.shape or counts.min(initial=0) < 0 or not counts.any():
-        raise InvalidParameter("another array", "sizes", "a whole number from 0 on for each exponent, not always 0")
+        raise InvalidValue("no list of sizes", "Sizes are whole numbers from 0 on, one for each exponent, not all 0.")
     filled = counts > 0
     least = given.min(where=filled, initial=given[filled.argmax()])
     stream, best = entropy.stream(), -math.inf
@@ -429,7 +429,7 @@ def _whole_numbers(asked: NDArray[np.int64] | Sequence[int]) -> NDArray[Any]:
         except TypeError:
             given = np.array([-1])
     if given.shape != (len(asked),) or given.min(initial=0) < 0:
-        raise InvalidParameter("another number", "exponent", "a whole number from 0 on")
+        raise InvalidValue("not a whole number from 0 on", "Exponents are such numbers.")
     return given
 
 
@@ -492,11 +492,8 @@ def _empty(size: object) -> NDArray[np.int64]:
     sides = size if isinstance(size, tuple) else (size,)
     try:
         shape = tuple(index(side) for side in sides if not isinstance(side, bool))
-    except TypeError:
-        raise InvalidSize(size) from None
-    if len(shape) != len(sides) or any(side < 0 for side in shape):
-        raise InvalidSize(size)
-    try:
-        return np.empty(shape, dtype=np.int64)
-    except (ValueError, MemoryError):  # beyond NumPy's or the machine's largest array
-        raise InvalidSize(size) from None
+        if len(shape) == len(sides) and all(side >= 0 for side in shape):
+            return np.empty(shape, dtype=np.int64)
+    except (TypeError, ValueError, MemoryError):  # no whole numbers, or beyond NumPy's or the machine's largest array
+        pass
+    raise InvalidSize(size)

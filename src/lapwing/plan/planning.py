@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from .. import exact
-from ..errors import InvalidParameter
+from ..errors import ConflictingParameters, InvalidParameter, MissingParameter, OutOfReach, TooLarge, UselessParameter
 from ..exact import NANO, Number
 from ..measure.kinds import answering, measurements
 from ..measure.measurement import Measurement
@@ -44,9 +44,9 @@ def make_plan(
     ]
     wanted = [(statistic, target) for statistic, target in targets if target is not None]
     if epsilon is None and not wanted:
-        raise InvalidParameter(None, "epsilon", "the ε of the release; or give an error, to be told the ε it needs")
+        raise MissingParameter("epsilon", "Give the ε of the release, or an error, to be told the ε that it needs.")
     if epsilon is not None and error is not None:
-        raise InvalidParameter("both", "epsilon or error", "one of the two")
+        raise ConflictingParameters("epsilon", "error", "Give ε to learn the error, or the error to learn ε.")
     sure, size = bar_confidence(confidence), exact.whole(rows, "rows", 10**15)
 
     def plan(total: Fraction, shares: Sequence[Fraction]) -> Plan:
@@ -64,24 +64,24 @@ def make_plan(
     if epsilon is not None:
         made = plan(exact.epsilon(epsilon), needs)
     elif not measured:
-        raise InvalidParameter("an error", "error", "of something that gets noise: the number of rows is public here")
+        why = "nothing here gets noise: the number of rows is public"
+        raise UselessParameter("error", why, "Give epsilon instead.")
     else:
         least = _least(lambda nano: _meets(plan(Fraction(nano, NANO), needs), wanted))
         if least is None:
-            raise InvalidParameter(
-                wanted[0][1], "error", f"larger, or the number of rows: even ε = {exact.MAX_EPSILON} is not enough"
-            )
+            raise OutOfReach(wanted[0][1], exact.MAX_EPSILON, "Ask for a larger error, or assume more rows.")
         made = plan(Fraction(least, NANO), needs)
-    if any(made.scale(part) > _LARGEST_SCALE for part in made.parts):
-        raise InvalidParameter("one", "noise scale", "at most 2^200: give bounds, weights and ε of a usual size")
-    if (
-        sum(made.length(part) * len(part.measurement.names) for part in made.parts) > MAX_CELLS
-        or made.groups > MAX_CELLS
-    ):
-        raise InvalidParameter(f"{made.groups:,}", "number of groups", f"so that there are at most {MAX_CELLS:,} cells")
+    scale = max(map(made.scale, made.parts), default=Fraction(0))
+    if scale > _LARGEST_SCALE:
+        about = f"about 2^{int(scale).bit_length()}"
+        raise TooLarge("The noise scale", about, "2^200", "Give bounds, weights and ε of a usual size.")
+    cells = max(sum(made.length(part) * len(part.measurement.names) for part in made.parts), made.groups)
+    if cells > MAX_CELLS:
+        raise TooLarge("The number of cells", f"{cells:,}", f"{MAX_CELLS:,}", "Group by fewer keys, or by wider bins.")
     values = made.groups * sum(each.chosen_values for each in measured)
     if values > MAX_VALUES:
-        raise InvalidParameter(f"{values:,}", "number of quantiles, over all groups", f"at most {MAX_VALUES:,}")
+        what = "The number of quantiles in all groups"
+        raise TooLarge(what, f"{values:,}", f"{MAX_VALUES:,}", "Ask for fewer, or group by fewer keys.")
     return made
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Literal, overload
 
 from .. import exact
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, MissingParameter, UselessParameter
 from ..exact import Number
 from .schema import MOST_BINS, Schema, bin_edges
 
@@ -375,8 +375,10 @@ def quantile(
     """
     if isinstance(q, Iterable) and not isinstance(q, str):
         shares = list(q)
-        if name is not None or not shares:
-            raise InvalidParameter(name, "name or q", "a name for one quantile alone, and one or more shares")
+        if name is not None:
+            raise UselessParameter("name", "q is a list, and each quantile needs its own", "Ask for each by itself.")
+        if not shares:
+            raise MissingParameter("q", "Give one share or more, such as 0.5 for the median.")
         return [quantile(column, each, weight=weight, error=error) for each in shares]
     level = exact.finite(q, "q")
     if not 0 <= level <= 1 or level.denominator > MOST_PARTS:
@@ -452,7 +454,8 @@ def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statis
             number += 1
             name = f"{statistic.default_name}_{number}"
         if not used.isdisjoint(_columns(name)):
-            raise InvalidParameter(name, "name", "different for every column of a release, also with _low and _high")
+            allowed = "one that no other column of the release has, also with _low and _high behind it"
+            raise InvalidParameter(name, "name", allowed)
         used |= _columns(name)
         found.append(replace(statistic, name=name))
     return tuple(found)

@@ -20,7 +20,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from .. import exact
-from ..errors import InvalidParameter, InvalidSource, Shown, UnknownColumn
+from ..errors import (
+    ConflictingParameters,
+    InvalidBounds,
+    InvalidParameter,
+    InvalidRequest,
+    InvalidSource,
+    MissingParameter,
+    Shown,
+    UnknownColumn,
+)
 from ..exact import Number as NumberLike
 from ..sensitivity import Neighbors
 
@@ -134,9 +143,10 @@ def number(
     if integer:
         bounds = Fraction(math.ceil(bounds[0])), Fraction(math.floor(bounds[1]))
         if bounds[0] >= bounds[1] or max(abs(bounds[0]), abs(bounds[1])) > 2**53:
-            raise InvalidParameter(f"{low} to {high}", "bounds of an integer column", "two whole numbers up to 2^53")
+            allowed = "bounds of an integer column hold two or more whole numbers, and are at most 2^53 in size"
+            raise InvalidBounds(low, high, allowed)
     elif max(abs(bounds[0]), abs(bounds[1])) > 10**100 or bounds[1] - bounds[0] < Fraction(1, 10**100):
-        raise InvalidParameter(f"{low} to {high}", "bounds of a column", "at most 10^100, and 10^-100 apart")
+        raise InvalidBounds(low, high, "bounds of a column are at most 10^100 in size, and at least 10^-100 apart")
     listed = None if keys is None else _whole_keys(keys, borders)
     grid = _grid(*bounds, integer=integer)
     return Column("integer" if integer else "number", bounds[0], bounds[1], listed, edges=borders, grid=grid)
@@ -145,9 +155,12 @@ def number(
 def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tuple[Key, ...]:
     listed = keys(values)
     if edges is not None:
-        raise InvalidParameter("both", "keys or edges", "one of the two")
+        raise ConflictingParameters("keys", "edges", "Give the keys to group by, or the edges of bins.")
     if listed.kind != "integer":
-        raise InvalidParameter(listed.kind, "keys of a number", "whole numbers")
+        raise InvalidRequest(
+            f"The keys of a number are of the type {listed.kind}",
+            "Give whole numbers, or declare lw.keys(…).",
+        )
     return listed.keys or ()
 
 
@@ -255,9 +268,10 @@ def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         raise InvalidParameter(edges, "edges", allowed)
     found = tuple(exact.finite(edge, "edge") for edge in edges)
-    refusal = InvalidParameter(", ".join(map(exact.text, found[:5])) or "none", "edges", allowed)
+    if not found:
+        raise MissingParameter("edges", f"Give {allowed}.")
     if len(found) < 2 or any(a >= b for a, b in pairwise(found)) or max(map(abs, found)) > 10**300:
-        raise refusal
+        raise InvalidParameter(Shown(", ".join(map(exact.text, found[:5]))), "edges", allowed)
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from .. import exact
-from ..errors import InvalidParameter, UnsupportedQuery
+from ..errors import InvalidParameter, MissingParameter, TooLarge, UnsupportedQuery, UselessParameter
 from ..exact import Number
 from . import query
 from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
@@ -77,14 +77,19 @@ def make_query(
 
     ``bins`` are the edges, ``titles`` the names of keys that are given in the query itself.
     """
-    if not isinstance(by, str | Sequence) or not (where is None or isinstance(where, str | Condition)):
-        raise InvalidParameter("something else", "by and where", "names of columns, and a text such as 'age >= 65'")
+    if not isinstance(by, str | Sequence):
+        raise InvalidParameter(by, "by", "the name of a column, or a list of them")
+    if where is not None and not isinstance(where, str | Condition):
+        raise InvalidParameter(where, "where", "a text such as 'age >= 65'")
     keys = (by,) if isinstance(by, str) else tuple(by)
     asked = tuple(_flat(statistics))
     if len(asked) > _MOST_STATISTICS:
-        raise InvalidParameter(len(asked), "number of statistics", f"at most {_MOST_STATISTICS}")
-    if not asked or not all(isinstance(each, Statistic) for each in asked):
-        raise InvalidParameter("nothing" if not asked else "something else", "statistics", "one or more, as lw.count()")
+        raise TooLarge("The number of statistics", str(len(asked)), str(_MOST_STATISTICS), "Ask in several releases.")
+    if not asked:
+        raise MissingParameter("statistics", "Ask for one or more, such as lw.count().")
+    for each in asked:
+        if not isinstance(each, Statistic):
+            raise InvalidParameter(each, "statistic", "what lw.count(), lw.mean(…) and the like return")
     by = tuple(schema.column(key)[0] for key in keys)
     edges = dict(bins or {})
     binned = [each for each in asked if each.kind in ("histogram", "cdf")]
@@ -127,8 +132,8 @@ def _limits(edges: Sequence[Fraction], column: Column) -> tuple[Fraction, ...]:
     low, high = column.low or Fraction(0), column.high or Fraction(0)
     found = (*([low] if low < edges[0] else []), *edges, *([high] if high > edges[-1] else []))
     if not 2 <= len(found) - 1 <= MOST_BINS:
-        allowed = f"so that there are 2 to {MOST_BINS:,} bins: a share of rows needs a limit between the bounds"
-        raise InvalidParameter(f"{len(found) - 1} bins", "edges", allowed)
+        allowed = f"from 2 to {MOST_BINS:,}, since a share of rows needs a limit between the bounds"
+        raise InvalidParameter(len(found) - 1, "number of bins", allowed)
     return found
 
 
@@ -143,7 +148,8 @@ def weighted(query: Query, weights: Mapping[str, Number], schema: Schema) -> Que
     by_column = {schema.column(name)[0]: exact.positive(weight, "weight") for name, weight in weights.items()}
     idle = [name for name in by_column if name not in {statistic.column for statistic in query.statistics}]
     if idle:
-        raise InvalidParameter(idle[0], "weights", "for columns that the statistics are about")
+        advice = "Give weights for columns that the statistics are about."
+        raise UselessParameter(f'A weight for "{idle[0]}"', "no statistic is about that column", advice)
     changed = (replace(each, weight=by_column.get(each.column or "", each.weight)) for each in query.statistics)
     return replace(query, statistics=tuple(changed))
 

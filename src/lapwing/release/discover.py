@@ -29,7 +29,8 @@ from ..engine.keys import LoweredKeys, lower_keys
 from ..engine.table import COMPLETE, Table
 from ..errors import CannotDeclare, InvalidParameter, InvalidSource, UnsupportedQuery
 from ..exact import Number
-from ..ledger.ledger import Entry, Ledger
+from ..ledger.entry import Entry
+from ..ledger.ledger import Ledger
 from ..measure.cells import Progress
 from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy

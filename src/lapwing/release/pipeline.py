@@ -15,7 +15,8 @@ from typing import Any
 
 from ..engine.table import COMPLETE, Integers, Table
 from ..errors import LedgerError
-from ..ledger.ledger import Entry, Ledger
+from ..ledger.entry import Entry
+from ..ledger.ledger import Ledger
 from ..measure.cells import Progress, recorded
 from ..measure.measurement import Exact
 from ..noise.entropy import SYSTEM, Entropy

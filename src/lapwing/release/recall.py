@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import InvalidParameter, InvalidSource
-from ..ledger.ledger import Entry, Ledger
+from ..ledger.entry import Entry
+from ..ledger.ledger import Ledger
 from ..measure.quantiles import WITHOUT
 from ..plan.clipped import Clipped
 from ..plan.plan import Plan

@@ -20,7 +20,7 @@ from lapwing.auditing.functions import audit_function
 from lapwing.auditing.tools.distance import distance, read, shown, written
 from lapwing.auditing.tools.domain import make_domain
 from lapwing.auditing.tools.search import MANY, _tables
-from lapwing.errors import InvalidParameter, InvalidSensitivity, RequestError
+from lapwing.errors import InvalidRequest, InvalidSensitivity, RequestError
 from lapwing.question.schema import plain
 
 
@@ -510,7 +510,7 @@ def test_what_cannot_be_searched_is_refused(asked):
     ],
 )  # fmt: skip
 def test_a_function_that_never_answers_is_refused(f, told):
-    with pytest.raises(InvalidParameter) as refused:
+    with pytest.raises(InvalidRequest) as refused:
         audit_function(f, [0, 1], 1, "change_one")
     assert told in str(refused.value)
 

@@ -17,7 +17,7 @@ import lapwing as lw
 from lapwing.auditing.mechanisms import audit_mechanism
 from lapwing.auditing.tools.events import ZERO, power_of_two
 from lapwing.auditing.tools.outputs import Words, _of_list
-from lapwing.errors import InvalidEpsilon, InvalidParameter
+from lapwing.errors import InvalidEpsilon, InvalidParameter, InvalidRequest
 
 SURE = "0.999999999"
 BATCH = 100_000
@@ -243,7 +243,7 @@ def test_the_audit_says_what_it_found():
         ({"batch": 0}, InvalidParameter),
         ({"delta": 2}, InvalidParameter),
         ({"m": 5}, InvalidParameter),
-        ({"batch": 7}, InvalidParameter),
+        ({"batch": 7}, InvalidRequest),
     ],
 )
 def test_what_cannot_be_audited_is_refused(asked, error):
@@ -292,12 +292,12 @@ def test_a_mechanism_that_changes_its_input_does_not_see_the_change():
 
 @pytest.mark.parametrize(("x", "y"), [(3, 3), ([1, 2], [1, 2])])
 def test_two_inputs_that_are_the_same_are_refused(x, y):
-    with pytest.raises(InvalidParameter, match="a neighbor of x"):
+    with pytest.raises(InvalidRequest, match="x and y are the same input"):
         lw.audit_mechanism(lambda value: 0, x, y, 1)
 
 
 def test_one_output_in_place_of_a_batch_is_refused():
-    with pytest.raises(InvalidParameter, match="10 outputs, as batch says"):
+    with pytest.raises(InvalidRequest, match="returned 1 output, and batch is 10"):
         lw.audit_mechanism(lambda value: value, 0, 1, 1, batch=10)
 
 

@@ -225,7 +225,7 @@ def test_randomized_response_keeps_the_shape_and_takes_only_bits():
     for bits in ([2], [0.5], ["a"], [None], [float("nan")], [-1], np.ma.masked_array([1, 0], [1, 0])):
         with pytest.raises(errors.InvalidValue, match="not a bit"):
             lw.randomized_response(bits, 1, entropy=NoDraws())
-    with pytest.raises(errors.InvalidParameter, match="number of answers"):
+    with pytest.raises(errors.MissingParameter, match="one answer or more"):
         lw.randomized_response.estimate(np.array([], bool), 1)
 
 
@@ -242,7 +242,7 @@ def test_planning_refuses_errors_that_are_none(mechanism):
 
 def test_sensitivities_refuse_what_they_cannot_know():
     s = lw.sensitivity
-    with pytest.raises(errors.InvalidParameter, match="the public number of rows"):
+    with pytest.raises(errors.MissingParameter, match="the number of rows"):
         s.mean(0, 1, neighbors="change_one")
     with pytest.raises(errors.InvalidParameter, match="neighbors"):
         s.count(neighbors="swap")

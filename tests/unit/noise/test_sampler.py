@@ -73,7 +73,7 @@ def test_memory_of_float_releases_is_the_output_and_a_few_blocks():
 
 @pytest.mark.parametrize("exponents", [[-1], ["x"], [float("nan")], np.array([0, -1])])
 def test_coins_refuse_what_is_no_exponent(exponents):
-    with pytest.raises(errors.InvalidParameter, match="exponent"):
+    with pytest.raises(errors.RequestError, match=r"[Ee]xponent"):
         sampler.coins(exponents)
 
 

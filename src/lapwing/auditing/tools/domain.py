@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidParameter
+from ...errors import InvalidParameter, MissingParameter
 from ...question.schema import Column
 
 _ALLOWED = (
@@ -76,7 +76,7 @@ def _part(asked: object) -> Sequence[Any]:
     else:
         raise InvalidParameter(asked, "domain", _ALLOWED)
     if not part:
-        raise InvalidParameter("an empty list", "domain", _ALLOWED)
+        raise MissingParameter("domain", f"Give {_ALLOWED}.")
     return part
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from ...engine.spark import remote
-from ...errors import InvalidParameter
+from ...errors import InvalidAddress
 from ...release.result import library
 from ..room import Engine, Table, Types
 
@@ -26,9 +26,7 @@ def engines(named: Sequence[str]) -> Iterator[tuple[Engine, ...]]:
             elif url == "spark" or url.startswith("sc://"):
                 found.append(stack.enter_context(_spark(url)))
             else:
-                raise InvalidParameter(
-                    "another name", "engine", "spark, or a URL postgresql://user@host/database or sc://host"
-                )
+                raise InvalidAddress("engine", "Give spark, or a URL postgresql://user@host/database or sc://host.")
         yield tuple(found)
 
 
@@ -63,7 +61,7 @@ def _reached(error: type[Exception], work: Callable[[], Any]) -> Any:
         warnings.simplefilter("ignore")  # of a client that has tried in vain
         return work()
     allowed = "a server that can be reached, and one of PostgreSQL on which you may create a schema"
-    raise InvalidParameter("this URL", "engine", allowed)
+    raise InvalidAddress("engine", f"Give {allowed}.")
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InvalidParameter
+from ...errors import InvalidRequest
 
 Array = NDArray[Any]
 
@@ -90,9 +90,11 @@ class Draws:
         if self._batch == 1:
             return _of_list([self._one() for _ in range(min(count, _AT_ONCE))], self._words)
         found = self._m(deepcopy(self._given))  # an exception is not that of single outputs: it goes to the caller
-        number = len(found) if hasattr(found, "__len__") else "one output"
+        number = len(found) if hasattr(found, "__len__") else 1
         if number != self._batch:
-            raise InvalidParameter(number, "what a call of m returns", f"{self._batch:,} outputs, as batch says")
+            outputs = "1 output" if number == 1 else f"{number:,} outputs"
+            advice = "Let m return as many, along the first axis, or change batch."
+            raise InvalidRequest(f"A call of m returned {outputs}, and batch is {self._batch:,}", advice)
         if isinstance(found, np.ndarray) and found.dtype.kind in "biuf":
             return _of_array(found, found.dtype.name, self._words)
         return _of_list(list(found), self._words)

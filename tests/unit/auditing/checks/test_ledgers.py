@@ -10,11 +10,12 @@ from functools import partial
 import pytest
 
 from lapwing import exact, source
-from lapwing.auditing.checks import ledgers, tampering
+from lapwing.auditing.checks import charging, ledgers, tampering
 from lapwing.auditing.finding import Finding
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools import others
-from lapwing.ledger import ledger, store
+from lapwing.ledger import store
+from lapwing.ledger.entry import nano
 from lapwing.ledger.ledger import Ledger
 from lapwing.noise.entropy import SYSTEM
 from lapwing.release import pipeline
@@ -59,7 +60,7 @@ def test_T25_a_balance_that_is_read_before_the_transaction_is_found(room, monkey
     def check_then_spend(self, question, epsilon, *more):
         with self._transaction() as connection:
             last = self._last(connection)
-        check(self, last, None, ledger._nano(epsilon), 0)
+        check(self, last, None, nano(epsilon), 0)
         return charge(self, question, epsilon, *more)
 
     alone = partial(ledgers._raced, racers=())
@@ -134,7 +135,7 @@ def test_T26_a_ledger_that_forgets_the_last_charge_is_found_after_a_kill(room, m
 def test_T16_an_epsilon_of_true_is_found(room, monkeypatch):
     rational = exact.rational
     monkeypatch.setattr(exact, "rational", lambda asked: F(1) if asked is True else rational(asked))
-    assert fails(ledgers._bad_epsilon, room)
+    assert fails(charging._bad_epsilon, room)
 
 
 def test_L3_a_charge_after_reading_is_found(room, monkeypatch):
@@ -144,8 +145,8 @@ def test_L3_a_charge_after_reading_is_found(room, monkeypatch):
         return pipeline.make_release(plan, table, book, **options)
 
     monkeypatch.setattr(source, "make_release", read_first)
-    assert fails(ledgers._charged_first, room)
-    assert fails(ledgers._refused, room)
+    assert fails(charging._charged_first, room)
+    assert fails(charging._refused, room)
 
 
 @pytest.mark.usefixtures("frozen_noise")
@@ -158,4 +159,4 @@ def test_T27_fresh_noise_for_a_repeated_question_is_found(room, monkeypatch):
             return made
 
     monkeypatch.setattr(source, "make_release", fresh)
-    assert fails(ledgers._repeated, room)
+    assert fails(charging._repeated, room)

@@ -1,0 +1,104 @@
+"""Entries and budgets as frozen values, and how questions, answers and amounts are written into the rows of a ledger.
+
+Amounts are integers there: ε in 10^-9, δ in 10^-18.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from .. import exact
+from ..errors import InvalidParameter, InvalidValue
+from ..exact import ATTO, NANO, Number
+from .store import Row
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the record.
+
+    ``kind`` is open, charge, answer, analyst (a name and its cap) or total.  ``epsilon`` and ``delta`` are what was
+    charged, or the new cap or total.  Of a charge, ``answer`` is the recorded answer if ``answered``, and
+    ``repeated`` says that this call found the entry instead of making it.
+    """
+
+    number: int
+    time: str
+    kind: str
+    analyst: str | None
+    question: Any
+    epsilon: Fraction | None
+    delta: Fraction | None
+    note: str | None
+    spent: Fraction
+    hash: str
+    charge: int | None = None
+    answer: Any = None
+    answered: bool = False
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A ceiling and what is left below it; ``analyst`` is None for the whole ledger."""
+
+    analyst: str | None
+    total: Fraction
+    spent: Fraction
+
+    @property
+    def remaining(self) -> Fraction:
+        """What may still be charged."""
+        return max(self.total - self.spent, Fraction(0))
+
+
+def entry_of(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:
+    """Return the entry that a row holds, with the text of its answer."""
+    return Entry(
+        number=row["number"],
+        time=row["time"],
+        kind=row["kind"],
+        analyst=row["analyst"],
+        question=None if row["question"] is None else json.loads(row["question"]),
+        epsilon=None if row["epsilon"] is None else Fraction(row["epsilon"], NANO),
+        delta=None if row["delta"] is None else Fraction(row["delta"], ATTO),
+        note=row["note"],
+        spent=Fraction(row["spent"], NANO),
+        hash=row["hash"],
+        charge=row["charge"],
+        answer=None if answer is None else json.loads(answer),
+        answered=answer is not None,
+        repeated=repeated,
+    )
+
+
+def canonical_json(value: Any, name: str) -> str:
+    """Return the canonical JSON of a question or an answer: what it is after one way through JSON, keys sorted."""
+    try:
+        return json.dumps(json.loads(json.dumps(value, allow_nan=False)), sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        holds = "texts, finite numbers, truth values, lists, and mappings from texts to these"
+        kind = f"a {type(value).__name__} that JSON cannot hold"
+        raise InvalidValue(kind, f"The {name} is made of {holds}.") from None
+
+
+def printable(value: str | None, name: str) -> str | None:
+    """Return a short printable text."""
+    if value is None and name == "note":
+        return None
+    if not isinstance(value, str) or not 0 < len(value) <= 200 or not value.isprintable() or value != value.strip():
+        raise InvalidParameter(value, name, "a printable text of 1 to 200 characters")
+    return value
+
+
+def nano(epsilon: Number) -> int:
+    """Return ε in 10^-9."""
+    return int(exact.epsilon(epsilon) * NANO)
+
+
+def atto(delta: Number) -> int:
+    """Return δ in 10^-18."""
+    return int(exact.delta(delta) * ATTO)
