@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
-from glob import escape, glob, has_magic
+from glob import glob, has_magic
 from itertools import takewhile
 from os import PathLike, fspath
 from pathlib import Path
@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidParameter, InvalidSource, suggestion
 from ..measure.cells import Progress
-from ..question.query import literal, quoted
+from ..question.query import literal
 from ..question.schema import Column, Key, Kind, Schema, written
 from . import frames, reading, records
 from .dialect import DUCKDB
+from .header import lacking, same_header, separator_of, uncompressed
 from .lowering import cell_name
-from .table import Field, Problem, T, Table, interruptible, short, whole_columns
+from .parquet import check_parquet, parquet_fields, parquet_sql
+from .table import Field, Problem, T, Table, interruptible, whole_columns
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",
@@ -61,8 +63,6 @@ _CHUNK = 2**16
 _UNKNOWN = ""
 """The type of a column of a data frame, before DuckDB has seen it."""
 
-_SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a vertical bar", ",": "a comma"}
-"""What other programs put between the fields of a CSV file."""
 
 _SMALL = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 
@@ -80,7 +80,7 @@ class DuckDBTable(Table):
         self.path: str | None = None
         if isinstance(given, str | PathLike):
             self.path = fspath(given)
-            if not self.is_csv and not _is_parquet(self.path):
+            if not self.is_csv and not _isparquet_sql(self.path):
                 what = "pattern" if has_magic(self.path) else "name"
                 raise InvalidSource(
                     name,
@@ -95,7 +95,7 @@ class DuckDBTable(Table):
 
     @property
     def is_csv(self) -> bool:  # type: ignore[override]
-        return self.path is not None and _uncompressed(self.path).endswith((".csv", ".tsv"))
+        return self.path is not None and uncompressed(self.path).endswith((".csv", ".tsv"))
 
     @property
     def stored(self) -> bool:  # type: ignore[override]
@@ -127,14 +127,15 @@ class DuckDBTable(Table):
         if self.path is None:
             return [Field(label, _UNKNOWN) for label in frames.labels(self._given)]
         files = _files(self.path)
-        if not _is_parquet(self.path):
-            return [Field(name, "VARCHAR") for name in _same_header(files, self.path)]
+        if not _isparquet_sql(self.path):
+            heads = [records.names(file, separator_of(self.path)) for file in files]
+            return [Field(name, "VARCHAR") for name in same_header(files, heads)]
         for file in files:
-            _check_parquet(file)
+            check_parquet(file)
         if connection is not None:
-            return _parquet_fields(connection, files)
+            return parquet_fields(connection, files)
         with _connected() as own:
-            return _parquet_fields(own, files)
+            return parquet_fields(own, files)
 
     def check_names(self) -> None:
         if self.is_csv:
@@ -144,7 +145,7 @@ class DuckDBTable(Table):
         """Refuse a CSV file without a header, of which the first row would be taken for one: its cells come again."""
         self._described()  # says why a first line is refused, as a release does
         file = _files(self.path or "")[0]
-        if records.begins_with_a_row(file, _separator(file)):
+        if records.begins_with_a_row(file, separator_of(file)):
             raise Problem(
                 f'cannot be read: the first line of the file "{file}" looks like a row, since a cell of it stands '
                 "again below",
@@ -182,7 +183,7 @@ class DuckDBTable(Table):
     def _checked_files(self) -> list[records.Checked]:
         """Return the CSV files, each of which is read once for it, unless it has changed since."""
         path = self.path or ""
-        found = {file: records.check(file, _separator(path), self._checked.get(file)) for file in _files(path)}
+        found = {file: records.check(file, separator_of(path), self._checked.get(file)) for file in _files(path)}
         self._checked = found
         return list(found.values())
 
@@ -190,7 +191,7 @@ class DuckDBTable(Table):
         """Return it with what may be the cause, by public facts: names in a frame or a CSV file are not shown."""
         what, _ = super().lacking(column, names)
         if self.is_csv:
-            why, advice = _lacking_in_csv(self.path or "", [str(name) for name in names])
+            why, advice = lacking(self.path or "", [str(name) for name in names])
             return what + why, advice
         if self.path is not None:
             shown = suggestion(column, map(str, names))
@@ -251,13 +252,13 @@ class DuckDBTable(Table):
                 _copy(self._given, places, types, copy)
             restored = [f"CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(types) if kind in _RESTORED]
             replaced = f" REPLACE ({', '.join(restored)})" if restored else ""
-            given = f"(SELECT *{replaced} FROM read_parquet({literal(copy)}))"
+            given = f"(SELECT *{replaced} FROM readparquet_sql({literal(copy)}))"
         elif self.is_csv:
             divided = [records.prepare(each, places, _spill(connection)) for each in self._checked_files()]
             chosen = ", ".join(f"c{at} AS c{i}" for i, at in enumerate(places)) or "1 AS one"
             given = f"(SELECT {chosen} FROM ({records.read_sql(divided)}))"
         else:
-            given = _parquet(_files(self.path), [fields[at].name for at in places])
+            given = parquet_sql(_files(self.path), [fields[at].name for at in places])
         connection.execute(f"CREATE VIEW given AS SELECT * FROM {given}")
         if schema.person is not None:
             self.check_person(types[-1])
@@ -347,16 +348,7 @@ def _make_source(
     connection.execute(f"CREATE VIEW source AS SELECT {', '.join(cells) or '1 AS one'} FROM given")
 
 
-def _list(files: list[str]) -> str:
-    """Return paths as a list of SQL, each taken as it is."""
-    return f"[{', '.join(literal(escape(file)) for file in files)}]"
-
-
-def _uncompressed(path: str) -> str:
-    return path.lower().removesuffix(".gz")
-
-
-def _is_parquet(path: str) -> bool:
+def _isparquet_sql(path: str) -> bool:
     return path.lower().endswith((".parquet", ".pq"))
 
 
@@ -371,133 +363,6 @@ def _files(path: str) -> list[str]:
             advice = "No file matches this pattern. `*` stands for a part of a name, `**` for any folders."
         raise Problem(f'could not be opened: there is no file "{path}"', advice)
     return files
-
-
-def _check_parquet(file: str) -> None:
-    """Refuse what is no Parquet file, by its first and last bytes."""
-    name = f'cannot be read: the file "{file}"'
-    if Path(file).is_dir():
-        raise Problem(f'cannot be read: "{file}" is a folder', f'Name the files in it: "{file}/*.parquet".')
-    with Path(file).open("rb") as stream:
-        start = stream.read(4)
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(size - 4, 4))  # the two may not overlap
-        end = stream.read()
-    if not start:
-        raise Problem(f"{name} is empty, and no Parquet file", "Write it again.")
-    if (start, end) == (b"PARE", b"PARE"):
-        raise Problem(f"{name} is an encrypted Parquet file", "Write it without encryption.")
-    if (start, end) != (b"PAR1", b"PAR1"):
-        raise Problem(
-            f"{name} is not a Parquet file: it does not begin and end with PAR1",
-            "If it is text, let its name end in .csv; if it was cut off, write it again.",
-        )
-
-
-def _parquet(files: list[str], names: Sequence[str]) -> str:
-    """Return the SQL that reads the columns of these names from Parquet files, as c0, c1, …."""
-    chosen = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names)) or "1 AS one"
-    return f"(SELECT {chosen} FROM read_parquet({_list(files)}, union_by_name=true, hive_partitioning=false))"
-
-
-def _parquet_fields(connection: duckdb.DuckDBPyConnection, files: list[str]) -> list[Field]:
-    """Return the columns of Parquet files, by their raw names; refuse files that differ in names or types."""
-    asked = (
-        "SELECT file_name, name, coalesce(num_children, 0), duckdb_type, precision, "
-        "concat_ws(' ', type, type_length, converted_type, logical_type, scale, precision) "
-        f"FROM parquet_schema({_list(files)}) ORDER BY file_name, column_id"
-    )
-    elements: dict[str, list[tuple[Any, ...]]] = {}
-    for file, *element in connection.execute(asked).fetchall():
-        elements.setdefault(file, []).append(tuple(element))
-    described = [_top(iter(found)) for found in elements.values()]
-    paths = list(elements)
-    if len({tuple(sorted((name, whole) for name, _, whole in columns)) for columns in described}) > 1:
-        raise Problem(
-            f"has files with different columns: {_difference(paths, described)}",
-            "All files of a glob must have the same columns, of the same types. Write the files anew, or choose a "
-            "pattern that leaves the odd ones out.",
-        )
-    return [Field(name, kind) for name, kind, _ in described[0]]
-
-
-def _difference(paths: Sequence[str], described: Sequence[Sequence[tuple[str, str, str]]]) -> str:
-    """Return how a file differs from the first one; names and types of columns are public in Parquet files."""
-    usual = {name: (kind, whole) for name, kind, whole in described[0]}
-    for path, columns in zip(paths, described, strict=True):
-        one, other = f'"{path}"', f'"{paths[0]}"'
-        names = [name for name, *_ in columns]
-        for name in usual:
-            if name not in names:
-                return f'{one} has no column "{name}", which {other} has'
-        for name, kind, whole in columns:
-            if name not in usual or names.count(name) > 1:
-                return f'{one} has a column "{name}" that {other} does not have'
-            usual_kind, usual_whole = usual[name]
-            if kind != usual_kind:
-                return f'the column "{name}" is {short(kind)} in {one} and {short(usual_kind)} in {other}'
-            if whole != usual_whole:
-                return f'the column "{name}" is stored in {one} in another way than in {other}'
-    return "a name occurs more than once"
-
-
-def _top(elements: Iterator[tuple[Any, ...]]) -> list[tuple[str, str, str]]:
-    """Return name, type and whole description of the columns, from a schema that is written out depth first."""
-
-    def whole(element: tuple[Any, ...]) -> str:
-        name, children, _, _, physical = element
-        inside = [whole(next(elements)) for _ in range(children)]
-        return f"{name!r} {physical} {inside}"
-
-    _, children, *_ = next(elements)
-    found = []
-    for _ in range(children):
-        element = next(elements)
-        name, _, kind, precision, _ = element
-        wide = precision is not None and precision > 38  # which DuckDB reads as DOUBLE
-        found.append((str(name), "DOUBLE" if wide else str(kind), whole(element)))
-    return found
-
-
-def _separator(path: str) -> str:
-    return "\t" if _uncompressed(path).endswith(".tsv") else ","
-
-
-def _same_header(files: Sequence[str], path: str) -> list[str]:
-    """Return the names in the header of CSV files, which all have the same."""
-    heads = [records.names(file, _separator(path)) for file in files]
-    for file, head in zip(files, heads, strict=True):
-        if head != heads[0]:
-            how = _other_header(head, heads[0])
-            raise Problem(
-                f'has files with different headers: that of "{file}" {how} that of "{files[0]}"',
-                "All CSV files of a glob must have the same column names in the same order.",
-            )
-    return heads[0]
-
-
-def _other_header(head: Sequence[str], usual: Sequence[str]) -> str:
-    """Return how a header differs from the usual one, without a name: it may be a row."""
-    if len(head) != len(usual):
-        return f"has another number of columns ({len(head)}, not {len(usual)}) than"
-    if sorted(head) == sorted(usual):
-        return "has the columns in another order than"
-    number = next(i for i, (name, other) in enumerate(zip(head, usual, strict=True), 1) if name != other)
-    return f"has another name for column {number} than"
-
-
-def _lacking_in_csv(path: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return why a CSV file may seem to lack a column, by the shape of its header, and what to do."""
-    if len(names) == 1:
-        for sign, told in _SEPARATORS.items():
-            if sign in names[0] and sign != _separator(path):
-                why = f": its table has one column, with {told} in its name"
-                advice = f"Is that the separator? Write the file with {_SEPARATORS[_separator(path)]} as separator"
-                ending = {"\t": ", or let its name end in .tsv", ",": ", or let its name end in .csv"}.get(sign, "")
-                return why, f"{advice}{ending}."
-    if any("\ufffd" in name for name in names):
-        return "", "Its first line is not in UTF-8: write the file as UTF-8."
-    return "", "Its columns are the names in its first line, compared exactly; `lapwing init` lists them."
 
 
 def _copy(relation: duckdb.DuckDBPyRelation, places: Sequence[int], types: Sequence[str], path: str) -> None:

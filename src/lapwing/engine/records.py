@@ -33,10 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..question.query import literal
+from .header import LONGEST, check_line, first_record, names_in
 from .table import Problem
-
-_LONGEST = 2_000_000
-"""Bytes of a record, without its line end; a longer one is left out."""
 
 _BLOCK = 2**21
 """Bytes that are read together; if all of them are separators, some 70 times as much memory is used."""
@@ -45,13 +43,7 @@ _LOOKED_AT = 10_000
 """Rows that are compared with the header, where it may be one of them."""
 
 _LF, _CR, _QUOTE = b'\n\r"'
-_BOM = b"\xef\xbb\xbf"
 _HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint8).reshape(256, 2)
-_NUMBER = re.compile(r"\s*[-+]?[\d.,:/-]+\s*")
-"""What is no name of a column but a number or a date: a file without a header line would show its first row."""
-
-_EXCEL = re.compile(r'"?sep=.?"?', re.IGNORECASE)
-_WRITTEN = "Write it with a line of column names first, as UTF-8."
 _NO_RECORDS = (
     "has a CSV file in which a quote is never closed, or stands in the middle of a field",
     "Let a program write the file (it puts a field that holds a quote in quotes, and doubles it), or use Parquet.",
@@ -99,7 +91,7 @@ class Records:
 def names(file: str, separator: str) -> list[str]:
     """Return the names in the header of a CSV file."""
     with _opened(file) as stream:
-        return _names(_header(stream, file)[0], separator, file)
+        return _names(first_record(stream, file)[0], separator, file)
 
 
 def begins_with_a_row(file: str, separator: str) -> bool:
@@ -120,7 +112,7 @@ def check(file: str, separator: str, known: Checked | None = None) -> Checked:
     if known is not None and (known.file, known.separator, known.stamp) == (file, separator, stamp):
         return known
     with _opened(file) as stream:
-        header, text = _header(stream, file)
+        header, text = first_record(stream, file)
         columns = _names(header, separator, file)
         form = _Form(separator, len(columns))
         line_end = b"\r\n" if header.endswith(b"\r\n") else b"\n"
@@ -148,7 +140,7 @@ def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
         return Records(current.file, current.line_end, current.separator, width, None, columns)
     form = _Form(current.separator, width)
     with _opened(current.file) as stream, _new(folder) as plain, _new(folder) as odd:
-        _, text = _header(stream, current.file)
+        _, text = first_record(stream, current.file)
         plain.write(b"-\n")  # in place of the header, or a mark of byte order in the first cell would be dropped
         odd.write(b"-\n")
         for part in _parts(stream, text, form):
@@ -168,10 +160,10 @@ def read_sql(files: Sequence[Records]) -> str:
     queries = []
     for line_end in ("\n", "\r\n"):
         if paths := [file.plain for file in files if file.line_end == line_end]:
-            lines = _read_csv(paths, separator, [f"c{i}" for i in range(width)], line_end, _LONGEST)
+            lines = _read_csv(paths, separator, [f"c{i}" for i in range(width)], line_end, LONGEST)
             queries.append(f"SELECT {columns} FROM {lines}")
     if paths := [file.odd for file in files if file.odd is not None]:
-        lines = _read_csv(paths, ",", [*(f"c{i}" for i in needed), "line_end"], "\n", 2 * _LONGEST)
+        lines = _read_csv(paths, ",", [*(f"c{i}" for i in needed), "line_end"], "\n", 2 * LONGEST)
         decoded = ", ".join(f"decode(unhex(c{i})) AS c{i}" for i in needed)
         queries.append(f"SELECT {decoded} FROM {lines}")
     return " UNION ALL ".join(queries)
@@ -203,102 +195,10 @@ def _stamp(file: str) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-# ── the header ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _header(stream: io.BufferedIOBase, file: str) -> tuple[bytes, bytes]:
-    """Return the first record of a file with its line end, and what else was read."""
-    text = stream.read(2**16).removeprefix(_BOM)
-    _check_format(text, file)
-    while True:
-        data = np.frombuffer(text, np.uint8)
-        outside = np.cumsum(data == _QUOTE, dtype=np.uint8) % 2 == 0
-        ends = np.flatnonzero((data == _LF) & outside)
-        more = b"" if ends.size else stream.read(2**16)
-        if not more:
-            end = int(ends[0]) + 1 if ends.size else len(text)
-            return text[:end], text[end:]
-        text += more
-        if len(text) > _LONGEST:
-            raise _refused(file, "has no line end in its first 2 MB", _WRITTEN)
-
-
-def _check_format(start: bytes, file: str) -> None:
-    """Refuse what is no CSV file in UTF-8, by its first bytes."""
-    if not start:
-        raise _refused(file, "is empty", _WRITTEN)
-    for signature, (what, advice) in _FORMATS.items():
-        if start.startswith(signature):
-            raise _refused(file, what, advice)
-
-
-_UTF16 = ("is in UTF-16, and UTF-8 is needed", "Write it as UTF-8.")
-_FORMATS = {
-    b"\xff\xfe": _UTF16,
-    b"\xfe\xff": _UTF16,
-    b"\x1f\x8b": ("is compressed", "Let its name end in .csv.gz or .tsv.gz."),
-    b"PK\x03\x04": ("is a ZIP archive or an Excel workbook, not a CSV file", "Unpack it, or save it as CSV in UTF-8."),
-    b"PAR1\x15": ("is a Parquet file", "Let its name end in .parquet."),
-}
-"""What the first bytes of a file say that it is, and what to do."""
-
-
 def _names(header: bytes, separator: str, file: str) -> list[str]:
-    """Return the names in a header; a stray carriage return would be the line end of some other kind of file."""
-    line = header.removesuffix(b"\n").removesuffix(b"\r")
-    if b"\0" in line:
-        raise _refused(
-            file, "has NUL characters in its first line, as UTF-16 has, and UTF-8 is needed", "Write it as UTF-8."
-        )
-    if b"\r" in b"".join(line.split(b'"')[::2]):
-        what = "in its first line" if header.endswith(b"\n") else "in place of line feeds"
-        raise _refused(file, f"has carriage returns {what}", "Write it with line feeds at the ends of lines.")
+    check_line(header, file)
     _check_quotes(io.BytesIO(), header, _Form(separator, 1))
-    text = line.decode("utf-8", "replace")
-    try:
-        columns = next(csv.reader([text], delimiter=separator), [])
-    except csv.Error:
-        raise _refused(file, "has a column name of more than 131,072 characters", _WRITTEN) from None
-    if _EXCEL.fullmatch(text):
-        raise _refused(file, 'begins with a line "sep=" of Excel', "Delete this line.")
-    if not any(columns):
-        what = "has a first line that is blank" if len(columns) < 2 else "has no names in its first line"
-        raise _refused(file, what, _WRITTEN)
-    _check_names(columns, file)
-    return columns
-
-
-def _check_names(columns: Sequence[str], file: str) -> None:
-    """Refuse a first line that may be a row; say why by its shape alone, since it may be a row.
-
-    Numbers come first: of a row with a number nothing else is said, such as which of its cells are empty.
-    """
-    if any(_NUMBER.fullmatch(name) for name in columns):
-        raise _refused(
-            file,
-            "has a column name that is a number or a date, as if its first line were a row",
-            "If it has no column names, put a line with them first. If a column is called 2019, rename it, "
-            "for example to y2019.",
-        )
-    if all(columns):
-        return
-    if not columns[0]:
-        raise _refused(
-            file,
-            "has an empty column name at the start of its first line, as pandas and R write for the row index",
-            "Write it without the index: index=False in pandas, row.names = FALSE in R.",
-        )
-    if not columns[-1] and all(columns[:-1]):
-        raise _refused(
-            file,
-            "has a first line that ends with a separator, so that the last column has no name",
-            "Name the column, or take the separator from the end of every line.",
-        )
-    raise _refused(file, "has an empty column name in its first line", "Name every column.")
-
-
-def _refused(file: str, what: str, advice: str) -> Problem:
-    return Problem(f'cannot be read: the file "{file}" {what}', advice)
+    return names_in(header, separator, file)
 
 
 def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
@@ -387,7 +287,7 @@ class _Mixed(NamedTuple):
         fields = 1 + counted((byte == form.separator) & ~quoted)
         length = stops - starts - (data[stops - 1] == _CR)
         length[0] += self.passed
-        left_out = (fields < form.width) | (length > _LONGEST)
+        left_out = (fields < form.width) | (length > LONGEST)
 
         opening = np.flatnonzero((byte == _QUOTE) & quoted)
         returns = np.flatnonzero(byte == _CR)
@@ -425,7 +325,7 @@ def _parts(stream: io.BufferedIOBase, text: bytes, form: _Form) -> Iterator[_Lin
             text, passed, quoted = text[len(part.text) :], 0, False
         if not more:
             return
-        if passed + len(text) > _LONGEST + 2:
+        if passed + len(text) > LONGEST + 2:
             passed, quoted, text = passed + len(text), quoted ^ (text.count(b'"') % 2 == 1), b""
 
 
@@ -452,7 +352,7 @@ def _lines(text: bytes, form: _Form) -> _Lines | None:
         return None
     if form.width == 1 and re.search(rb'(?:^|\n)(?:"")?\r?\n', text):  # DuckDB would lose an empty line now and then
         return None
-    step = _LONGEST // 2  # a line that is too long spans a whole step
+    step = LONGEST // 2  # a line that is too long spans a whole step
     if any(text.find(b"\n", start, start + step) < 0 for start in range(0, len(text), step)) or _not_utf8(text).size:
         return None
     return _Lines(text, None if has_quotes else line_end)

@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from lapwing.engine import records
+from lapwing.engine import header, records
 from lapwing.engine.table import Problem
 
 NO_RECORDS = (
@@ -431,7 +431,8 @@ def test_every_border_of_blocks_and_buffers_is_like_any_other_place(read, monkey
     end = time.monotonic() + 15
     while files < 600 and time.monotonic() < end:
         longest = source.choice([20, 40, 100])
-        monkeypatch.setattr(records, "_LONGEST", longest)
+        monkeypatch.setattr(records, "LONGEST", longest)
+        monkeypatch.setattr(header, "LONGEST", longest)
         monkeypatch.setattr(records, "_BLOCK", source.choice([1, 2, 3, 5, 8, 64, 1000, 2**21]))
         width = source.randint(1, 3)
         signs = source.choice([["a", "b", ",", "\n"], ["a", ",", "\n", "\r", "\r\n"], HOSTILE, ["ab", "é", "\n"]])

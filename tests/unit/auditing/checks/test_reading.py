@@ -129,8 +129,8 @@ def test_a_table_that_is_always_refused_is_found(room, monkeypatch):
 
 
 def test_files_of_a_glob_that_are_not_compared_are_found(room, monkeypatch):
-    fields = engine._parquet_fields
-    monkeypatch.setattr(engine, "_parquet_fields", lambda connection, files: fields(connection, files[:1]))
+    fields = engine.parquet_fields
+    monkeypatch.setattr(engine, "parquet_fields", lambda connection, files: fields(connection, files[:1]))
     assert len(failing(naming._globs(room))) >= 3
 
 

@@ -1,0 +1,105 @@
+"""Parquet files: whether they are any, their columns by raw names, and the SQL that reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..question.query import literal, quoted
+from .table import Field, Problem, short
+
+
+def _list(files: list[str]) -> str:
+    """Return paths as a list of SQL, each taken as it is."""
+    return f"[{', '.join(literal(escape(file)) for file in files)}]"
+
+
+def check_parquet(file: str) -> None:
+    """Refuse what is no Parquet file, by its first and last bytes."""
+    name = f'cannot be read: the file "{file}"'
+    if Path(file).is_dir():
+        raise Problem(f'cannot be read: "{file}" is a folder', f'Name the files in it: "{file}/*.parquet".')
+    with Path(file).open("rb") as stream:
+        start = stream.read(4)
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(size - 4, 4))  # the two may not overlap
+        end = stream.read()
+    if not start:
+        raise Problem(f"{name} is empty, and no Parquet file", "Write it again.")
+    if (start, end) == (b"PARE", b"PARE"):
+        raise Problem(f"{name} is an encrypted Parquet file", "Write it without encryption.")
+    if (start, end) != (b"PAR1", b"PAR1"):
+        raise Problem(
+            f"{name} is not a Parquet file: it does not begin and end with PAR1",
+            "If it is text, let its name end in .csv; if it was cut off, write it again.",
+        )
+
+
+def parquet_sql(files: list[str], names: Sequence[str]) -> str:
+    """Return the SQL that reads the columns of these names from Parquet files, as c0, c1, …."""
+    chosen = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names)) or "1 AS one"
+    return f"(SELECT {chosen} FROM read_parquet({_list(files)}, union_by_name=true, hive_partitioning=false))"
+
+
+def parquet_fields(connection: duckdb.DuckDBPyConnection, files: list[str]) -> list[Field]:
+    """Return the columns of Parquet files, by their raw names; refuse files that differ in names or types."""
+    asked = (
+        "SELECT file_name, name, coalesce(num_children, 0), duckdb_type, precision, "
+        "concat_ws(' ', type, type_length, converted_type, logical_type, scale, precision) "
+        f"FROM parquet_schema({_list(files)}) ORDER BY file_name, column_id"
+    )
+    elements: dict[str, list[tuple[Any, ...]]] = {}
+    for file, *element in connection.execute(asked).fetchall():
+        elements.setdefault(file, []).append(tuple(element))
+    described = [_top(iter(found)) for found in elements.values()]
+    paths = list(elements)
+    if len({tuple(sorted((name, whole) for name, _, whole in columns)) for columns in described}) > 1:
+        raise Problem(
+            f"has files with different columns: {_difference(paths, described)}",
+            "All files of a glob must have the same columns, of the same types. Write the files anew, or choose a "
+            "pattern that leaves the odd ones out.",
+        )
+    return [Field(name, kind) for name, kind, _ in described[0]]
+
+
+def _difference(paths: Sequence[str], described: Sequence[Sequence[tuple[str, str, str]]]) -> str:
+    """Return how a file differs from the first one; names and types of columns are public in Parquet files."""
+    usual = {name: (kind, whole) for name, kind, whole in described[0]}
+    for path, columns in zip(paths, described, strict=True):
+        one, other = f'"{path}"', f'"{paths[0]}"'
+        names = [name for name, *_ in columns]
+        for name in usual:
+            if name not in names:
+                return f'{one} has no column "{name}", which {other} has'
+        for name, kind, whole in columns:
+            if name not in usual or names.count(name) > 1:
+                return f'{one} has a column "{name}" that {other} does not have'
+            usual_kind, usual_whole = usual[name]
+            if kind != usual_kind:
+                return f'the column "{name}" is {short(kind)} in {one} and {short(usual_kind)} in {other}'
+            if whole != usual_whole:
+                return f'the column "{name}" is stored in {one} in another way than in {other}'
+    return "a name occurs more than once"
+
+
+def _top(elements: Iterator[tuple[Any, ...]]) -> list[tuple[str, str, str]]:
+    """Return name, type and whole description of the columns, from a schema that is written out depth first."""
+
+    def whole(element: tuple[Any, ...]) -> str:
+        name, children, _, _, physical = element
+        inside = [whole(next(elements)) for _ in range(children)]
+        return f"{name!r} {physical} {inside}"
+
+    _, children, *_ = next(elements)
+    found = []
+    for _ in range(children):
+        element = next(elements)
+        name, _, kind, precision, _ = element
+        wide = precision is not None and precision > 38  # which DuckDB reads as DOUBLE
+        found.append((str(name), "DOUBLE" if wide else str(kind), whole(element)))
+    return found
