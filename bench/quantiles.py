@@ -43,7 +43,7 @@ from peers_quantiles import BAR_RUNS, BAR_SIZES, HIGH, QUANTILES, SIZES, incomes
 from simulation import Floats
 
 import lapwing as lw
-from lapwing.measure.selection import Spread
+from lapwing.measure.selection import ValueWeights
 from lapwing.measure.tree import Tree, make_tree
 from lapwing.noise.entropy import SYSTEM
 from lapwing.plan.plan import Plan
@@ -79,7 +79,7 @@ def release(plan: Plan, tables: Floats) -> list[list[int]]:
     index = np.floor(tables / float(grid.step) + 0.5).astype(np.int64) - grid.low
     index = np.clip(index, 0, grid.steps) + (grid.steps + 1) * np.arange(len(tables))[:, None]
     places, weights = np.unique(index, return_counts=True)
-    spread = Spread(*np.divmod(places, grid.steps + 1), weights)
+    spread = ValueWeights(*np.divmod(places, grid.steps + 1), weights)
     return part.measurement.selection(plan.setting(part)).release(spread, len(tables), SYSTEM)
 
 

@@ -121,7 +121,8 @@ def names() -> str:
     parts.append("# What they return")
     for kind in (
         plan.Plan, plan.Forecast, pipeline.Release, discover.KeyPlan, discover.Discovery, bounds.Bounds,
-        intervals.Error, intervals.Interval, mechanism.Estimate, mechanism.Grid, entry.Entry, entry.Budget,
+        intervals.Error, intervals.Interval, mechanism.ResponseEstimate, mechanism.OutputGrid,
+        entry.Entry, entry.Budget,
     ):  # fmt: skip
         parts.append(f"## {kind.__name__}\n\n{inspect.getdoc(kind)}")
         fields = getattr(kind, "__annotations__", {})

@@ -134,7 +134,7 @@ def _range(low: Number, high: Number, neighbors: str) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """One line of the catalogue.
 
     ``needs`` are the names of the parameters of ``sensitivity`` other than neighbors; ``statistic`` computes the
@@ -194,63 +194,63 @@ _SPLIT_BETTER = (
     "release sums that give the answer, not the answer itself."
 )
 
-CATALOGUE: dict[str, Entry] = {
+CATALOGUE: dict[str, CatalogueEntry] = {
     entry.name: entry
     for entry in (
-        Entry(
+        CatalogueEntry(
             "S1", "count", "number of rows", "1", "0", (), count,
             lambda t, low, high: (Fraction(len(t)),),
             lambda low, high, n, change_one: ((low,), (high,)) if change_one else ((), (low,)),
             "Under change_one the number of rows is public and needs no noise; a count with a condition is one "
             "bin of a histogram and has sensitivity 1 under both relations.",
         ),
-        Entry(
+        CatalogueEntry(
             "S2", "proportion", "share of rows that meet a condition", "1/2", "1/n", ("n",), proportion,
             lambda t, low, high: (_mean_of(t, Fraction(0), Fraction(1)),),
             lambda low, high, n, change_one: _one_apart(Fraction(0), Fraction(1), n, change_one),
             _SPLIT_BETTER,
         ),
-        Entry(
+        CatalogueEntry(
             "S3", "sum", "sum of values in [L, U]", "max(|L|, |U|)", "U - L", ("low", "high"), sum,
             lambda t, low, high: (builtins.sum(t, Fraction(0)),),
             _largest,
             "The noise does not grow with n: a sum over many rows is released well.",
         ),
-        Entry(
+        CatalogueEntry(
             "S4", "mean", "mean of values in [L, U]", "(U - L)/2", "(U - L)/n", ("low", "high", "n"), mean,
             lambda t, low, high: (_mean_of(t, low, high),),
             _one_apart,
             _SPLIT_BETTER,
         ),
-        Entry(
+        CatalogueEntry(
             "S5", "variance", "variance of values in [L, U], dividing by n", "(U - L)²/4", "(U - L)²·(n - 1)/n²",
             ("low", "high", "n"), variance,
             lambda t, low, high: (_variance_of(t),),
             _one_apart,
             _SPLIT_BETTER,
         ),
-        Entry(
+        CatalogueEntry(
             "S6", "std", "standard deviation of values in [L, U]", "(U - L)/2", "(U - L)·√(n - 1)/n",
             ("low", "high", "n"), std,
             lambda t, low, high: (Fraction(math.sqrt(_variance_of(t))),),
             _one_apart,
             "It shrinks only as 1/√n: release the variance, and take the root afterwards.",
         ),
-        Entry(
+        CatalogueEntry(
             "S7", "histogram", "counts over bins, every row in at most one", "1", "2", (), histogram,
             lambda t, low, high: (Fraction(t.count(low)), Fraction(t.count(high))),
             lambda low, high, n, change_one: ((low,), (high,)) if change_one else ((), (low,)),
             "The same for 2 bins and for 3,143: only the bins of one row can change.",
         ),
-        Entry(
+        CatalogueEntry(
             "S8", "minimum", "smallest value in [L, U]", "U - L", "U - L", ("low", "high"), minimum,
             lambda t, low, high: (min(t, default=low),), _middle, _USELESS,
         ),
-        Entry(
+        CatalogueEntry(
             "S9", "maximum", "largest value in [L, U]", "U - L", "U - L", ("low", "high"), maximum,
             lambda t, low, high: (max(t, default=low),), _top, _USELESS,
         ),
-        Entry(
+        CatalogueEntry(
             "S10", "median", "middle value in [L, U]", "U - L", "U - L", ("low", "high"), median,
             lambda t, low, high: (sorted(t)[(len(t) - 1) // 2] if t else low,), _middle, _USELESS,
         ),
@@ -259,7 +259,7 @@ CATALOGUE: dict[str, Entry] = {
 """The entries S1 to S10 by name."""
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> CatalogueEntry:
     """Return the entry of this name, or raise an error that suggests the nearest one."""
     if not isinstance(name, str) or name not in CATALOGUE:
         raise NoSensitivity(name, tuple(CATALOGUE))

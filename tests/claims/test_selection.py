@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing.measure import selection
-from lapwing.measure.selection import Aim, Spread, _between, _Rows, _spread
+from lapwing.measure.selection import Aim, ValueWeights, _between, _Rows, _spread
 from lapwing.noise.entropy import SYSTEM
 from lapwing.question.schema import make_schema
 from lapwing.release.estimate import estimates
@@ -118,7 +118,7 @@ def spread_of(rows, weight=1):
         found[group, value] = found.get((group, value), 0) + (own[0] if own else weight)
     keys = sorted(found)
     columns = [[key[0] for key in keys], [key[1] for key in keys], [found[key] for key in keys]]
-    return Spread(*(np.array(column, dtype=np.int64) for column in columns))
+    return ValueWeights(*(np.array(column, dtype=np.int64) for column in columns))
 
 
 def outcome(made, rows, groups=1, weight=1):
@@ -348,7 +348,7 @@ def repeat(values, column, levels, times, epsilon=1, intervals=True, person=Fals
     grid = part.measurement.grid
     index = np.clip(np.floor(np.asarray(values) / float(grid.step) + 0.5).astype(np.int64) - grid.low, 0, grid.steps)
     indices, weights = np.unique(index, return_counts=True)
-    spread = Spread(np.repeat(np.arange(times), len(indices)), np.tile(indices, times), np.tile(weights, times))
+    spread = ValueWeights(np.repeat(np.arange(times), len(indices)), np.tile(indices, times), np.tile(weights, times))
     return plan, part.measurement.selection(plan.setting(part)).release(spread, times, SYSTEM), np.sort(index)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.engine.connect import connect
-from lapwing.measure.selection import Spread, sorted_spread
+from lapwing.measure.selection import ValueWeights, sorted_values
 from lapwing.question.schema import make_schema
 from lapwing.release.discover import plan_keys
 
@@ -83,7 +83,7 @@ def counted(schema, plan, table):
     asked.check(schema, lowered.columns)
     found = asked.tally(schema, lowered)
     return sorted(zip(*(column.tolist() for column in found.sums), strict=True)), [
-        [each.tolist() for each in spread] for spread in map(sorted_spread, found.own)
+        [each.tolist() for each in spread] for spread in map(sorted_values, found.own)
     ]
 
 
@@ -116,11 +116,11 @@ def test_E1_quantiles_have_the_weights_of_a_second_road(table, people):
     schema = schema_of(people)
     plan = plan_of(schema, (lw.median("y"),), ("code",))
     asked = connect(table, "t")
-    spread = sorted_spread(*asked.tally(schema, plan.on(asked.dialect).lowered).own)
+    spread = sorted_values(*asked.tally(schema, plan.on(asked.dialect).lowered).own)
     assert spread_of(spread) == python_spread(schema, plan)
 
 
-def spread_of(spread: Spread):
+def spread_of(spread: ValueWeights):
     return dict(
         zip(zip(spread.groups.tolist(), spread.indices.tolist(), strict=True), spread.weights.tolist(), strict=True)
     )

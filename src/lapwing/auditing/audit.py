@@ -43,7 +43,7 @@ Progress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
-class Entry:
+class CheckEntry:
     """A check, what it asks, about how many seconds it takes, and whether it looks at every engine."""
 
     check: Check
@@ -52,19 +52,19 @@ class Entry:
     engines: bool = False
 
 
-CHECKS: dict[str, Entry] = {
-    "sampler": Entry(sampler, "does the noise have its exact law, and is it fresh in every call?", 2),
-    "laws": Entry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 20),
-    "reading": Entry(reading, "is every cell, row and name read by itself, whatever stands beside it?", 20),
-    "sensitivities": Entry(
+CHECKS: dict[str, CheckEntry] = {
+    "sampler": CheckEntry(sampler, "does the noise have its exact law, and is it fresh in every call?", 2),
+    "laws": CheckEntry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 20),
+    "reading": CheckEntry(reading, "is every cell, row and name read by itself, whatever stands beside it?", 20),
+    "sensitivities": CheckEntry(
         sensitivities, "does one person move an answer as far as declared, and no farther?", 15, True
     ),
-    "replay": Entry(replay, "with the noise frozen, is nothing different but the numbers?", 10, True),
-    "bound": Entry(bound, "is ε, as millions of draws show it, what was charged?", 8),
-    "coverage": Entry(coverage, "do the error bars hold the truth as often as they say?", 15),
-    "timing": Entry(timing, "is the time of a draw unrelated to its noise, as far as a clock sees?", 3),
-    "ledgers": Entry(ledgers, "can the budget not be overspent, reset or edited unseen?", 10),
-    "canary": Entry(canary, "does what must stay hidden stay hidden, in answers, errors and files?", 10),
+    "replay": CheckEntry(replay, "with the noise frozen, is nothing different but the numbers?", 10, True),
+    "bound": CheckEntry(bound, "is ε, as millions of draws show it, what was charged?", 8),
+    "coverage": CheckEntry(coverage, "do the error bars hold the truth as often as they say?", 15),
+    "timing": CheckEntry(timing, "is the time of a draw unrelated to its noise, as far as a clock sees?", 3),
+    "ledgers": CheckEntry(ledgers, "can the budget not be overspent, reset or edited unseen?", 10),
+    "canary": CheckEntry(canary, "does what must stay hidden stay hidden, in answers, errors and files?", 10),
 }
 """The checks, in the order in which they run."""
 

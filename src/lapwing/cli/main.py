@@ -306,7 +306,7 @@ def _list_catalogue(form: str) -> None:
     click.echo("Explain one: lapwing sensitivity mean --low 30 --high 150 -n 4")
 
 
-def _explained(entry: catalogue.Entry, ends: tuple[Any, Any], n: int, relation: Neighbors) -> dict[str, Any]:
+def _explained(entry: catalogue.CatalogueEntry, ends: tuple[Any, Any], n: int, relation: Neighbors) -> dict[str, Any]:
     given = {"low": ends[0], "high": ends[1], "n": n}
     value = entry.sensitivity(**{key: given[key] for key in entry.needs}, neighbors=relation)
     pair = entry.witness(*ends, n, relation == "change_one") if n <= _LONGEST_WITNESS else ()

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..noise.intervals import ratio_interval, spread_interval, tail_quantile
+from ..noise.intervals import ratio_interval, tail_quantile, variance_interval
 from ..question.query import Statistic, StatisticKind
 from .cells import Column
 from .linear import root
@@ -161,7 +161,7 @@ class Variance(Partition):
         beyond, scale = float(1 - root(confidence, groups)), float(self.scale(setting))
         width = float(self.grid.step * self.grid.steps)
         inside = np.array(noisy[:3], dtype=float)
-        ends = [width**2 * each for each in spread_interval(inside, scale, beyond)]
+        ends = [width**2 * each for each in variance_interval(inside, scale, beyond)]
         if statistic.sample:
             row = self.mass * setting.schema.row_weight
             rows = inside.sum(axis=0) / row

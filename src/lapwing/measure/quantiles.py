@@ -18,7 +18,7 @@ from .cells import column as whole_numbers
 from .linear import root
 from .measurement import Estimate, Exact, Expectation, Measurement, Setting
 from .rounding import values_of
-from .selection import Selection, sorted_spread
+from .selection import Selection, sorted_values
 
 WITHOUT = " without intervals"
 
@@ -82,7 +82,7 @@ class Quantiles(Measurement):
         return self.selection(setting).scale
 
     def noisy(self, exact: Exact, setting: Setting, entropy: Entropy, progress: Progress | None) -> list[Column]:
-        spread = sorted_spread(exact.columns)
+        spread = sorted_values(exact.columns)
         found = self.selection(setting).release(spread, setting.groups, entropy, progress)
         return [whole_numbers(cell) for cell in found]
 

@@ -71,7 +71,7 @@ _SHOWN = Fraction(19, 20)
 Column = NDArray[Any]
 
 
-class Spread(NamedTuple):
+class ValueWeights(NamedTuple):
     """What the engine returns for quantiles, sorted by group and grid index: the weight of the rows at each index."""
 
     groups: NDArray[np.int64]
@@ -79,7 +79,7 @@ class Spread(NamedTuple):
     weights: NDArray[np.int64]
 
 
-def sorted_spread(columns: Sequence[NDArray[Any]]) -> Spread:
+def sorted_values(columns: Sequence[NDArray[Any]]) -> ValueWeights:
     """Return columns of the engine in an order that does not depend on it."""
     group, index, weight = columns or (np.empty(0, dtype=np.int64),) * 3
     width = int(index.max()) + 1 if len(index) else 1
@@ -87,7 +87,7 @@ def sorted_spread(columns: Sequence[NDArray[Any]]) -> Spread:
         order = np.argsort(group.astype(np.int64) * width + index)  # several times faster than by two keys
     else:
         order = np.lexsort((index, group))
-    return Spread(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
+    return ValueWeights(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
 
 
 class Aim(NamedTuple):
@@ -200,7 +200,7 @@ class Selection:
     # --- the choices ---
 
     def release(
-        self, spread: Spread, groups: int, entropy: Entropy, progress: Callable[[float], None] | None = None
+        self, spread: ValueWeights, groups: int, entropy: Entropy, progress: Callable[[float], None] | None = None
     ) -> list[list[int]]:
         """Return the values, ends and noisy counts of all groups, as ``Quantiles.names`` lists them."""
         starts = np.searchsorted(spread.groups, np.arange(groups + 1))

@@ -284,7 +284,7 @@ def ratio_interval(
     return value, np.minimum(ends[0], np.maximum(value - half, 0.0)), np.maximum(ends[1], np.minimum(value + half, 1.0))
 
 
-def spread_interval(cells: Floats, scale: float, beyond: float) -> tuple[Floats, Floats, Floats]:
+def variance_interval(cells: Floats, scale: float, beyond: float) -> tuple[Floats, Floats, Floats]:
     """Return the variance of positions in [0, 1] from the three cells of claim P3, with its error bar (claim A11)."""
     total = cells.sum(axis=0)
     with np.errstate(all="ignore"):

@@ -12,9 +12,9 @@ more, only where d/ε is above 2^39 and the noise would not fit int64.
 Claim M3 (randomized response).  Every bit is flipped with probability exactly 1/(1 + e^ε), independently: each
 person's bit is ε-differentially private, even against the collector of the answers (local differential privacy).
 
-Claim M4 (interval).  ``interval`` of a whole release covers the true value, of at most ``Grid.limit``, with at least
-the stated confidence: integers by the exact margin of claim A2, floats by the margin of the grid's noise plus one step;
-``simultaneous`` for all cells at once.
+Claim M4 (interval).  ``interval`` of a whole release covers the true value, of at most ``OutputGrid.limit``, with at
+least the stated confidence: integers by the exact margin of claim A2, floats by the margin of the grid's noise plus one
+step; ``simultaneous`` for all cells at once.
 
 Values that would overflow are clamped to the range of int64 or float64 after the noise, which is post-processing, or
 before it to a very large public bound, which moves neighbors no further apart.  Proofs: docs/explanation/mechanism.md.
@@ -103,12 +103,12 @@ class LaplaceMechanism:
         """The exact distribution of the noise that an integer gets."""
         return DiscreteLaplace(self.scale)
 
-    def grid(self, cells: int = 1) -> Grid:
+    def grid(self, cells: int = 1) -> OutputGrid:
         """Return the grid on which ``cells`` floats are released (claim M2)."""
         return _grid(self.sensitivity, self.epsilon, exact.whole(cells, "cells"))
 
     @cached_property
-    def _grid_of_one(self) -> Grid:
+    def _grid_of_one(self) -> OutputGrid:
         return self.grid()
 
     @overload
@@ -170,7 +170,7 @@ class LaplaceMechanism:
 
 
 @dataclass(frozen=True)
-class Grid:
+class OutputGrid:
     """The multiples of g = 2^exponent, and the scale of the noise in steps of g."""
 
     exponent: int
@@ -215,7 +215,7 @@ class Grid:
 
 
 @lru_cache(maxsize=256)
-def _grid(sensitivity: Fraction, epsilon: Fraction, cells: int) -> Grid:
+def _grid(sensitivity: Fraction, epsilon: Fraction, cells: int) -> OutputGrid:
     """Return the coarsest grid that is fine enough, or the finest whose noise an array can hold."""
     finest = min(sensitivity / epsilon / 2**20, sensitivity / (cells * 2**10))
     exponent = finest.numerator.bit_length() - finest.denominator.bit_length() - 1
@@ -226,7 +226,7 @@ def _grid(sensitivity: Fraction, epsilon: Fraction, cells: int) -> Grid:
     while True:
         scale = (sensitivity // _power_of_two(exponent) + cells) / epsilon
         if cells == 1 or scale <= 2**50:
-            return Grid(exponent, scale)
+            return OutputGrid(exponent, scale)
         exponent += 1
 
 
@@ -307,7 +307,7 @@ def _array_of(values: list[Any] | tuple[Any, ...]) -> Array:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ResponseEstimate:
     """An estimated proportion, its root mean square error and its interval."""
 
     value: float
@@ -329,7 +329,7 @@ class _RandomizedResponse:
         truth = _bits(bits)
         return truth ^ (discrete_laplace(1 / budget, truth.shape, entropy=entropy) > 0)
 
-    def estimate(self, noisy: ArrayLike, epsilon: Number, confidence: Number = NINETY_FIVE) -> Estimate:
+    def estimate(self, noisy: ArrayLike, epsilon: Number, confidence: Number = NINETY_FIVE) -> ResponseEstimate:
         """Return an unbiased estimate of the share of true bits (claim A8); it may lie outside [0, 1]."""
         budget, level, answers = exact.epsilon(epsilon), exact.probability(confidence), _bits(noisy)
         if not answers.size:
@@ -337,7 +337,7 @@ class _RandomizedResponse:
         half = float(budget) / 2
         value = (float(answers.mean()) - 0.5) / math.tanh(half) + 0.5
         margin = response_margin(budget, answers.size, level)
-        return Estimate(value, response_rms(budget, answers.size), value - margin, value + margin, level)
+        return ResponseEstimate(value, response_rms(budget, answers.size), value - margin, value + margin, level)
 
 
 randomized_response = _RandomizedResponse()

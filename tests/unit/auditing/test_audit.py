@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import lapwing as lw
 from lapwing.auditing import audit as module
-from lapwing.auditing.audit import CHECKS, Entry
+from lapwing.auditing.audit import CHECKS
 from lapwing.auditing.finding import Finding
 from lapwing.cli.main import main
 from lapwing.errors import InvalidParameter
@@ -30,7 +30,9 @@ def few(monkeypatch):
         yield Finding("before", True, "")
         raise ZeroDivisionError("oh")
 
-    found = {name: Entry(check, f"asks {name}?", 1) for name, check in (("good", good), ("bad", bad), ("worse", worse))}
+    found = {
+        name: CheckEntry(check, f"asks {name}?", 1) for name, check in (("good", good), ("bad", bad), ("worse", worse))
+    }
     monkeypatch.setattr(module, "CHECKS", found)
 
 
@@ -81,7 +83,7 @@ def test_an_interrupt_is_no_failure(few, monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setitem(module.CHECKS, "good", Entry(interrupted, "", 1))
+    monkeypatch.setitem(module.CHECKS, "good", CheckEntry(interrupted, "", 1))
     assert CliRunner().invoke(main, ["audit"]).exit_code == 130
 
 

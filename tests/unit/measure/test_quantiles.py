@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import lapwing as lw
 from lapwing import errors
 from lapwing.engine.connect import connect
-from lapwing.measure.selection import sorted_spread
+from lapwing.measure.selection import sorted_values
 from lapwing.question.schema import make_schema
 from lapwing.release.recall import recall
 
@@ -42,7 +42,7 @@ def test_the_engine_spreads_rows_as_a_second_road_does(rows, people):
         "t", {"x": lw.number(-2, 7)}, "person" if people else None, 2 if people else None, "add_remove", None
     )
     plan = plan_of(schema, [lw.median("x")])
-    spread = sorted_spread(*connect(make(rows, "arrow", None), "t").tally(schema, plan.lowered).own)
+    spread = sorted_values(*connect(make(rows, "arrow", None), "t").tally(schema, plan.lowered).own)
     kept = [row for row in rows if not people or row["person"] is not None]
     each = Counter(row["person"] for row in kept)
     expected = Counter()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ... import exact
 from ...measure import selection
 from ...measure.quantiles import Quantiles
-from ...measure.selection import Selection, Spread
+from ...measure.selection import Selection, ValueWeights
 from ...noise.entropy import SYSTEM
 from ...noise.sampler import race
 from ...plan.plan import Plan
@@ -163,6 +163,6 @@ def _person(random: Random, k: int, weight: int, groups: int) -> Weights:
     return found
 
 
-def _spread(table: Weights) -> Spread:
+def _spread(table: Weights) -> ValueWeights:
     groups, indices = np.nonzero(table)
-    return Spread(groups.astype(np.int64), indices.astype(np.int64), table[groups, indices])
+    return ValueWeights(groups.astype(np.int64), indices.astype(np.int64), table[groups, indices])

@@ -21,7 +21,7 @@ from ...question.schema import keys, number, plain
 from ..finding import ALPHA, Finding
 from ..room import Room
 from ..tools.even import ROUNDING, SPLIT, Even, Given, distance, even_law
-from ..tools.neighbors import WHOLE, Moved, placed, questions, whole
+from ..tools.neighbors import PUBLIC_N, Moved, placed, public_n_moves, questions
 from .choices import choices
 
 _GROUPS = 2**13
@@ -104,7 +104,7 @@ def _ratios(room: Room) -> Iterator[Finding]:
             several = len(question.statistics) > 1 and not any(each.level for each in question.statistics)
             if question.people == people and several:
                 yield _ratio(tables.moved(question))
-    yield _ratio(whole(room, WHOLE))
+    yield _ratio(public_n_moves(room, PUBLIC_N))
 
 
 def _ratio(found: Moved) -> Finding:

@@ -26,19 +26,19 @@ from ..finding import Finding
 from ..room import Room
 from ..tools.neighbors import (
     OTHERS,
+    PUBLIC_N,
     SEED,
     TYPES,
-    WHOLE,
     Moved,
     Question,
     Row,
     Tables,
     frozen,
     placed,
+    public_n_moves,
     questions,
     source,
     together,
-    whole,
 )
 
 
@@ -50,7 +50,7 @@ def sensitivities(room: Room) -> Iterator[Finding]:
         for question in questions():
             yield from _compared(engine.name, tables[question.people].moved(question))
         yield _alone(own, tables[True])
-        yield from _compared(engine.name, whole(own, WHOLE))
+        yield from _compared(engine.name, public_n_moves(own, PUBLIC_N))
         yield _keys_of_one(own)
         yield _keys_where(own)
         yield from _rules(own)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...engine.connect import connect
 from ...measure.linear import Noisy
-from ...measure.selection import sorted_spread
+from ...measure.selection import sorted_values
 from ...noise.entropy import EntropyForTests
 from ...plan.plan import Plan
 from ...question.query import (
@@ -110,11 +110,11 @@ def questions() -> Iterator[Question]:
             if not with_people and any(each.kind == "people" for each in statistics):
                 continue
             yield Question(statistics, by, where, with_people, "add_remove")
-            if with_people or by or where:  # else the number of rows is public: ``whole``
+            if with_people or by or where:  # else the number of rows is public: ``public_n_moves``
                 yield Question(statistics, by, where, with_people, "change_one")
 
 
-WHOLE = Question((sum("x"), mean("z"), variance("z"), proportion("x > 2")), people=False, neighbors="change_one")
+PUBLIC_N = Question((sum("x"), mean("z"), variance("z"), proportion("x > 2")), people=False, neighbors="change_one")
 """A question under change_one for which the number of rows is public (claim P5)."""
 
 
@@ -259,7 +259,7 @@ def frozen(asked: Source, question: Question, by: tuple[str, ...] = ("t",)) -> N
     return asked.release(*question.statistics, **options, entropy=EntropyForTests(SEED)).cells
 
 
-def whole(room: Room, question: Question) -> Moved:
+def public_n_moves(room: Room, question: Question) -> Moved:
     """Return what one person moves where the number of rows is public: tables of two rows, asked one by one."""
     others = [((*value, "a"),) for value in (VALUES[0], VALUES[1], VALUES[4])]
     owned = [(), *(((*value, "a"),) for value in VALUES)]
@@ -295,7 +295,7 @@ def _spreads(plan: Plan, table: Any) -> list[Cells]:
     asked = connect(table, "t")
     plan = plan.on(asked.dialect)
     found = []
-    for spread in map(sorted_spread, asked.tally(plan.schema, plan.lowered).own):
+    for spread in map(sorted_values, asked.tally(plan.schema, plan.lowered).own):
         places, where = np.unique(spread.indices, return_inverse=True)
         cells = np.zeros((plan.groups, len(places)), np.int64)
         np.add.at(cells, (spread.groups, where), spread.weights)
