@@ -172,8 +172,8 @@ def test_Q1_change_one_for_all_neighbors(levels, few_parts, monkeypatch):
 
 def test_Q1_a_reach_that_is_too_short_is_noticed(few_parts, monkeypatch):
     """The enumeration can fail: with R halved the ratio is beyond e^ε."""
-    right = selection.Selection.reach
-    monkeypatch.setattr(selection.Selection, "reach", lambda self, *given: right(self, *given) / 2)
+    right = selection.Selection.score_range
+    monkeypatch.setattr(selection.Selection, "score_range", lambda self, *given: right(self, *given) / 2)
     made = chooser((F(1, 2),))
     laws = [law(outcome(made, [(0, x) for x in rows]), monkeypatch) for rows in ((0, 1, 2), (0, 1, 2, 2))]
     assert loss(*laws) > float(made.epsilon)

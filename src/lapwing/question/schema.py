@@ -175,16 +175,19 @@ def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
     kind = _one_kind(listed)
     for place, key in enumerate(listed, 1):
         if kind == "integer" and abs(key) > 2**53:
-            raise InvalidParameter(Shown(f"a list with a larger one in place {place}"), "keys", "whole numbers to 2^53")
+            raise _refused(f"a number beyond 2^53 in place {place}")
         if kind == "text" and ("\0" in key or not is_unicode(key)):
-            what = Shown(f"a list with a text in place {place} that is not Unicode or holds a NUL")
-            raise InvalidParameter(what, "keys", "plain texts")
+            raise _refused(f"a text in place {place} that is not Unicode or holds a NUL")
     if other is not None and (not isinstance(other, str) or not other or other in listed):
         raise InvalidParameter(other, "other", "a text that is not one of the keys")
     return Column(kind, keys=listed, other=other)
 
 
-_KEYS = "one or more different texts, whole numbers, truth values or dates, all of one type"
+def _refused(fault: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"The list of keys has {fault}",
+        "Give one or more different texts, whole numbers up to 2^53, truth values or dates, all of one type.",
+    )
 
 
 def _listed(values: Sequence[Any]) -> Iterable[Any]:
@@ -219,10 +222,10 @@ def _one_kind(listed: Sequence[Any]) -> Kind:
         elif key in places:
             fault = f"the same key in places {places[key]} and {place}"
         if fault is not None:
-            raise InvalidParameter(Shown(f"a list with {fault}"), "keys", _KEYS)
+            raise _refused(fault)
         first, places[key] = kind, place
     if first is None:
-        raise InvalidParameter(Shown("an empty list"), "keys", _KEYS)
+        raise _refused("nothing in it")
     return first
 
 
