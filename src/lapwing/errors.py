@@ -71,7 +71,8 @@ class InvalidEpsilon(RequestError):
         return (
             f"ε = {self.args[0]} was asked; ε is a decimal with at most nine places, "
             f"0 < ε ≤ 1000, such as 0.1. {NOTHING_DRAWN} "
-            "Smaller ε protects more: 0.1 to 1 is usual. A fraction such as 1/3 must be rounded to nine places first."
+            "Smaller ε protects more: 0.1 to 1 is usual. A float is rounded down to nine places; "
+            "a text, a Decimal or a fraction such as 1/3 must be rounded first."
         )
 
 

@@ -70,7 +70,7 @@ def laplace(
     Args:
         value: an int (stays an int), a float, or an array or list of either; its shape is public.
         sensitivity: the most that one person can move the value, in L1 over all its cells; any upper bound will do.
-        epsilon: the privacy lost, a decimal with at most nine places, 0 < ε ≤ 1000.
+        epsilon: the privacy lost, a decimal with at most nine places, 0 < ε ≤ 1000; a float is rounded down to nine.
         entropy: leave it alone, except in tests.
     """
     return LaplaceMechanism(sensitivity, epsilon).release(value, entropy=entropy)
