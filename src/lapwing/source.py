@@ -8,21 +8,32 @@ A source file is TOML (docs/reference/source.md); loading one runs no code.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from . import exact
 from .engine.connect import connect, is_url
 from .engine.dialect import Dialect
 from .engine.table import Progress, Table
-from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, LapwingError, NoLedger, RequestError, suggestion
+from .errors import (
+    NOTHING_DRAWN,
+    InvalidParameter,
+    InvalidSource,
+    LapwingError,
+    NoLedger,
+    RequestError,
+    UnknownArgument,
+    no_total,
+    suggestion,
+)
 from .exact import Number
 from .ledger.ledger import Ledger
 from .ledger.place import Place, beside, default, file_name
@@ -41,7 +52,40 @@ from .sensitivity import Neighbors
 
 _FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
            "version", "columns")  # fmt: skip
+_ARGUMENTS = {
+    "group_by": "by", "groupby": "by", "group": "by", "keys": "by", "dimensions": "by",
+    "filter": "where", "condition": "where", "query": "where", "mask": "where",
+    "eps": "epsilon", "budget": "epsilon", "privacy_budget": "epsilon", "privacy": "epsilon",
+    "accuracy": "error", "margin": "error", "level": "confidence", "alpha": "confidence",
+    "user": "analyst", "max_rows": "rows_per_person", "max_rows_per_person": "rows_per_person",
+    "id": "person", "unit": "person", "privacy_unit": "person", "user_id": "person", "privacy_id": "person",
+    "schema": "columns", "data": "table", "df": "table", "path": "table",
+}  # fmt: skip
+"""What arguments are called elsewhere, and what they are called here, where the call has them."""
+
 _COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _by_name(call: Callable[P, R]) -> Callable[P, R]:
+    """Return the call with a refusal of arguments that it does not have, which says what they are called here."""
+    own = [each for each in signature(call).parameters.values() if each.kind is not each.VAR_POSITIONAL]
+    known = [each.name for each in own if each.name not in ("self", "entropy", "progress", "options")]
+    passing = any(each.kind is each.VAR_KEYWORD for each in own)
+    title = "Source" if call.__name__ == "__init__" else call.__name__
+
+    @wraps(call)
+    def checked(*args: P.args, **named: P.kwargs) -> R:
+        for name in named:
+            meant = _ARGUMENTS.get(name.lower(), "")
+            if name not in (*known, "entropy", "progress") and (meant in known or not passing):
+                raise UnknownArgument(name, title, meant if meant in known else "", known)
+        return call(*args, **named)
+
+    return checked
 
 
 class Source:
@@ -64,6 +108,7 @@ class Source:
         version: change it when the data changes, so that recorded answers are not given for other data.
     """
 
+    @_by_name
     def __init__(
         self,
         table: Any,
@@ -165,9 +210,9 @@ class Source:
         where = self._place.found(self.name)
         try:
             return Ledger.open(where)
-        except NoLedger:
+        except NoLedger as missing:
             if self.epsilon is None:
-                raise
+                raise NoLedger(missing.args[0], self.name) from None
         self._place.make_folder()
         return Ledger.open(where, self.epsilon, self.delta)
 
@@ -183,10 +228,11 @@ class Source:
         """Return whether a file is the ledger, or is or would become a part of the table."""
         return file.resolve() == Path(self._place.where).resolve() or self._table.holds(file)
 
+    @_by_name
     def plan(
         self,
         *statistics: Statistic | Sequence[Statistic] | str,
-        by: str | Sequence[str] = (),
+        by: str | Sequence[str] | None = None,
         where: str | None = None,
         epsilon: Number | None = None,
         error: Number | Mapping[str, Number] | None = None,
@@ -199,7 +245,7 @@ class Source:
 
         Args:
             statistics: what to ask, such as ``lw.count()``; or one text of SQL.
-            by: the key columns to group by.
+            by: the key columns to group by; none if not given.
             where: a condition such as "age >= 65".
             epsilon: the ε of the release.
             error: the error bar that every statistic should have, or those of some by name, for example
@@ -224,7 +270,19 @@ class Source:
             intervals=intervals,
         )
         made = replace(made, clipped=clipped(made, self._ledger_if_any() if made.bounded else None))
-        return made.on(self.dialect)
+        return replace(made, lacking=self._lacking() if made.parts else None).on(self.dialect)
+
+    def _lacking(self) -> str | None:
+        """Return what a release would be refused for: that nobody has said what may ever be spent."""
+        if self.epsilon is not None:
+            return None
+        try:
+            Ledger.open(self._place.found(self.name), wait=1)
+        except NoLedger:
+            return no_total(self.name)
+        except LapwingError:
+            return None
+        return None
 
     def _ledger_if_any(self) -> Ledger | None:
         try:
@@ -232,10 +290,11 @@ class Source:
         except LapwingError:
             return None
 
+    @_by_name
     def release(
         self,
         *statistics: Statistic | Sequence[Statistic] | str,
-        by: str | Sequence[str] = (),
+        by: str | Sequence[str] | None = None,
         where: str | None = None,
         epsilon: Number,
         weights: Mapping[str, Number] | None = None,
@@ -265,10 +324,12 @@ class Source:
         made = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
         return made.at(confidence)
 
+    @_by_name
     def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
         """Release what a SELECT asks: the same as ``release``."""
         return self.release(text, epsilon=epsilon, analyst=analyst, **options)
 
+    @_by_name
     def discover(
         self,
         column: str,
@@ -300,6 +361,7 @@ class Source:
         found = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
         return found.at(sure)
 
+    @_by_name
     def plan_keys(
         self,
         column: str,
@@ -315,6 +377,7 @@ class Source:
         )
         return made.on(self.dialect)
 
+    @_by_name
     def bounds(
         self,
         column: str,
@@ -352,7 +415,7 @@ class Source:
     def _query(
         self,
         statistics: Sequence[Statistic | Sequence[Statistic] | str],
-        by: str | Sequence[str],
+        by: str | Sequence[str] | None,
         where: str | None,
         weights: Mapping[str, Number] | None,
     ) -> Query:

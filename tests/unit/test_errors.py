@@ -60,6 +60,21 @@ EXAMPLES = [
         "spent: `lapwing ledger FILE create --epsilon 2`, or Ledger.open(…, epsilon=2).",
     ),
     (
+        errors.NoLedger("visits.ledger", "visits"),
+        'There is no ledger "visits.ledger" yet. Nothing was charged. Source "visits" gives no total ε, the ε that '
+        "may ever be spent: give it, for example by lw.Source(…, epsilon=1) in Python, or by the line epsilon = 1 in "
+        "a source file.",
+    ),
+    (
+        errors.UnknownArgument("group_by", "release", "by", ("by", "where")),
+        'release has no argument group_by (it has by, where). Did you mean "by"? No noise was drawn and nothing was '
+        "charged.",
+    ),
+    (
+        errors.UnknownName("cuont", "The release", ("ward", "count")),
+        'The release has nothing named "cuont" (it has ward, count). Did you mean "count"?',
+    ),
+    (
         errors.BudgetExceeded("0.5", "0.3", "2", "ε", 'ledger "visits"', "visits"),
         'This release asks for ε = 0.5, and ledger "visits" has 0.3 left of 2. No row was read and nothing was '
         "charged. Ask for ε ≤ 0.3, or see `lapwing ledger visits`.",

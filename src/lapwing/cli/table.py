@@ -148,7 +148,9 @@ def _left(source: Source) -> str:
         return "The ledger is out of reach."
     except InvalidSource as refusal:  # it is where it was kept before
         return str(refusal)
-    return "There is no ledger yet: the first release makes it." if left is None else f"ε left: {text(left)}"
+    if left is None:  # without a total the plan has said what is lacking
+        return f"There is no ledger yet{': the first release makes it' if source.epsilon is not None else ''}."
+    return f"ε left: {text(left)}"
 
 
 @click.command()

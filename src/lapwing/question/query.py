@@ -15,6 +15,7 @@ from typing import Literal, overload
 from .. import exact
 from ..errors import InvalidParameter
 from ..exact import Number
+from .expressions import refuse_no_text
 from .schema import MOST_BINS, bin_edges
 
 StatisticKind = Literal["count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile", "cdf"]
@@ -275,7 +276,7 @@ def proportion(
 ) -> Statistic:
     """Ask for the share of rows for which a condition is true, for example "age >= 65"."""
     if not isinstance(condition, str):
-        raise InvalidParameter(condition, "condition", "a text such as 'age >= 65'")
+        refuse_no_text(condition, "condition")
     return _statistic("proportion", None, weight, error, name, condition=condition)
 
 

@@ -14,10 +14,11 @@ from typing import Any
 from sqlglot import exp
 
 from .. import exact
-from ..errors import InvalidParameter, UnsupportedQuery
+from ..errors import InvalidParameter, Shown, UnsupportedQuery
 from ..exact import Number
 from . import query
 from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
+from .expressions import refuse_no_text
 from .query import Condition, Query, Statistic, named
 from .schema import MOST_BINS, Column, Schema, bin_edges, equal_bins
 
@@ -67,7 +68,7 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
 
 def make_query(
     statistics: Sequence[Statistic | Sequence[Statistic]],
-    by: Sequence[str] | str,
+    by: Sequence[str] | str | None,
     where: Condition | str | None,
     schema: Schema,
     bins: Mapping[str, tuple[Fraction, ...]] | None = None,
@@ -77,8 +78,13 @@ def make_query(
 
     ``bins`` are the edges, ``titles`` the names of keys that are given in the query itself.
     """
-    if not isinstance(by, str | Sequence) or not (where is None or isinstance(where, str | Condition)):
-        raise InvalidParameter("something else", "by and where", "names of columns, and a text such as 'age >= 65'")
+    by = () if by is None else by
+    if not isinstance(by, str | Sequence):
+        raise InvalidParameter(
+            Shown(f"a {type(by).__name__}"), "by", 'the name of a column, such as "ward", or several'
+        )
+    if not (where is None or isinstance(where, str | Condition)):
+        refuse_no_text(where, "where")
     keys = (by,) if isinstance(by, str) else tuple(by)
     asked = tuple(_flat(statistics))
     if len(asked) > _MOST_STATISTICS:
