@@ -15,7 +15,7 @@ that stays below the threshold is neither recorded nor shown.  Proofs: docs/expl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -23,11 +23,13 @@ from functools import cached_property
 from shlex import quote
 from typing import Any
 
+import numpy as np
+
 from .. import exact, report
 from ..engine.dialect import DUCKDB, Dialect
 from ..engine.keys import LoweredKeys, lower_keys
 from ..engine.table import COMPLETE, Progress, Table
-from ..errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, UnsupportedQuery
+from ..errors import CannotDeclare, InvalidParameter, InvalidSource, LedgerError, UnknownName, UnsupportedQuery
 from ..exact import Number
 from ..ledger.ledger import Entry, Ledger
 from ..noise.distributions import DiscreteLaplace
@@ -38,10 +40,14 @@ from ..plan.plan import bar_confidence
 from ..question.condition import condition_of, parse_condition, parsed
 from ..question.query import Condition, count, named, quoted
 from ..question.schema import MAX_ROWS_PER_PERSON, Column, Key, Schema, keys, written
-from .result import csv_text, library
+from . import arrow
+from .estimate import Estimate
+from .result import csv_text, ends, key_values, library
 
 MOST_DELTA = Fraction(1, 100)
 _TEXT_ROWS = 40
+_ARRAYS = {"integer": np.int64, "boolean": np.bool_}
+"""The arrays that hold keys of a kind; texts are objects."""
 
 
 @dataclass(frozen=True)
@@ -272,6 +278,8 @@ def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:
 class Discovery:
     """The keys that were found, in their own order, with noisy counts: print it, or take ``keys`` and ``column()``.
 
+    ``len(found)``, a loop, ``found["count"]`` and what reads Arrow treat it as a release with a row for each key.
+
     ``entry`` is its number in the ledger.  A key that few people have is not in it; neither is it known whether there
     are any.  Counts are of people (of rows without a person column), each counted for at most keys_per_person keys.
     """
@@ -356,11 +364,32 @@ class Discovery:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each key: the key, and the value, low and high of its count."""
-        found = zip(self.keys, self._bars(), strict=True)
-        return [
-            {self.plan.name: written(key), self._count: {"value": value, "low": low, "high": high}}
-            for key, (value, low, high) in found
-        ]
+        return list(self)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for key, (value, low, high) in zip(self.keys, self._bars(), strict=True):
+            yield {self.plan.name: written(key), self._count: {"value": value, "low": low, "high": high}}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __contains__(self, name: object) -> bool:
+        return name in (self.plan.name, self._count)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the array of keys, or the ``Estimate`` of their counts: arrays value, low and high."""
+        if not isinstance(name, str) or name not in self:
+            raise UnknownName(name, "The discovery", [self.plan.name, self._count])
+        if name == self.plan.name:
+            return key_values(self.keys)
+        return Estimate(*np.array(self._bars(), dtype=np.int64).reshape(-1, 3).T)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the columns of ``flat`` to whoever reads Arrow: pl.DataFrame(found), pa.table(found), DuckDB."""
+        kind = self.plan.schema.columns[self.plan.name].kind
+        own = arrow.days(self.keys) if kind == "date" else np.array(self.keys, dtype=_ARRAYS.get(kind, np.object_))
+        columns = {self.plan.name: own, **dict(ends({self._count: self[self._count]}))}
+        return arrow.stream([columns], requested_schema)
 
     def _bars(self) -> list[tuple[int, int, int]]:
         margin = self._margin

@@ -8,9 +8,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -24,12 +25,13 @@ from numpy.typing import NDArray
 
 from .. import exact, report
 from ..engine.table import Progress
-from ..errors import InvalidParameter, MissingLibrary, OutputError
+from ..errors import InvalidParameter, MissingLibrary, OutputError, UnknownName
 from ..exact import Number
 from ..measure.cells import Column, unpacked
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.plan import Plan, bar_confidence, level_of
 from ..question.schema import Key, bin_labels, written
+from . import arrow
 from .estimate import Estimate, Estimator, Noisy
 from .files import in_place_of, write_parquet
 
@@ -41,6 +43,10 @@ _PIECE_ROWS = 250_000
 @dataclass(frozen=True)
 class Release:
     """The answer of a release: print it, or take ``rows``, ``to_pandas()``, ``to_dict()`` and the like.
+
+    ``len(answer)`` is the number of groups, a loop goes over their ``rows``, and ``answer["count"]`` has the arrays
+    ``value``, ``low`` and ``high`` of a statistic, or a column of keys.  What reads Arrow takes it as it is:
+    ``pl.DataFrame(answer)``, ``pa.table(answer)``, ``pd.DataFrame.from_arrow(answer)``, ``FROM answer`` in DuckDB.
 
     ``entry`` is its number in the ledger, None for what is public anyway.  ``at`` gives the same answer with other
     error bars, ``nonnegative`` one without negative counts; both only look at what was released, and cost nothing.
@@ -169,14 +175,42 @@ class Release:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each group: its keys, and for each statistic value, low and high."""
-        columns = [(name, [end.tolist() for end in each]) for name, each in self.estimates.items()]
-        found = []
-        for i, labels in enumerate(self.labels):
-            row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
-            for name, (value, low, high) in columns:
-                row[name] = {"value": value[i], "low": low[i], "high": high[i]}
-            found.append(row)
-        return found
+        return list(self)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the dicts of ``rows``; few groups are estimated at a time."""
+        groups = product(*self._labels)
+        for some in self._slices:
+            columns = [(name, [end.tolist() for end in each]) for name, each in self._estimates(some).items()]
+            for i, labels in zip(range(some.stop - some.start), groups, strict=False):
+                row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
+                for name, (value, low, high) in columns:
+                    row[name] = {"value": value[i], "low": low[i], "high": high[i]}
+                yield row
+
+    def __len__(self) -> int:
+        return self.plan.groups
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the ``Estimate`` of a statistic, arrays value, low and high; or the array of a column of keys."""
+        if not isinstance(name, str) or name not in self._names:
+            raise UnknownName(name, "The release", self._names)
+        if name not in self.keys:
+            return self.estimates[name]
+        at = self.keys.index(name)
+        return key_values(self._labels[at])[self._places(slice(0, self.plan.groups))[at]]
+
+    @property
+    def _names(self) -> list[str]:
+        return [*self.keys, *(str(statistic.name) for statistic in self.plan.query.statistics)]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the columns of ``flat`` to whoever reads Arrow: pl.DataFrame(answer), pa.table(answer), DuckDB."""
+        with self._writing("Arrow stream"):
+            return arrow.stream(self._arrays(_days_or_keys), requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as JSON holds it (docs/reference/json.md)."""
@@ -210,7 +244,7 @@ class Release:
     def _flat(self, groups: slice, found: Mapping[str, Estimate]) -> dict[str, list[Any]]:
         each = zip(self.keys, self._labels, self._places(groups), strict=True)
         keys: dict[str, list[Any]] = {key: [labels[i] for i in places.tolist()] for key, labels, places in each}
-        return keys | {name: end.tolist() for name, end in _ends(found)}
+        return keys | {name: end.tolist() for name, end in ends(found)}
 
     @property
     def _slices(self) -> list[slice]:
@@ -225,11 +259,11 @@ class Release:
 
     def to_polars(self) -> Any:
         """Return a Polars data frame with the columns of ``flat``."""
-        return library("polars").DataFrame(self.flat())
+        return library("polars").DataFrame(self)
 
     def to_arrow(self) -> Any:
         """Return an Arrow table with the columns of ``flat``."""
-        return library("pyarrow").table(self.flat())
+        return library("pyarrow").table(self)
 
     @overload
     def to_csv(self, path: None = None, progress: Progress | None = None) -> str: ...
@@ -257,12 +291,12 @@ class Release:
         with self._writing(path):
             write_parquet(path, self._arrays(), len(self._slices), progress)
 
-    def _arrays(self) -> Iterator[dict[str, Column]]:
+    def _arrays(self, written_as: Callable[[Sequence[Key]], Column] | None = None) -> Iterator[dict[str, Column]]:
         """Yield the columns of ``flat`` as arrays."""
-        each = list(zip(self.keys, map(_key_array, self._labels), strict=True))
+        each = list(zip(self.keys, map(written_as or _key_array, self._labels), strict=True))
         for groups in self._slices:
             keys = {key: labels[places] for (key, labels), places in zip(each, self._places(groups), strict=True)}
-            yield keys | dict(_ends(self._estimates(groups)))
+            yield keys | dict(ends(self._estimates(groups)))
 
     @contextmanager
     def _writing(self, path: str | Path) -> Iterator[None]:
@@ -432,7 +466,7 @@ def bar_text(value: float, low: float, high: float) -> str:
     return f"{report.shown(low, width)} to {report.shown(high, width)}"
 
 
-def _ends(found: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
+def ends(found: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
     """Return the columns of estimates under their names."""
     endings = "", "_low", "_high"
     return [(f"{name}{ending}", end) for name, each in found.items() for ending, end in zip(endings, each, strict=True)]
@@ -444,6 +478,17 @@ def _key_array(labels: Sequence[Key]) -> Column:
     if any(isinstance(each, str) for each in told):
         return np.array([str(each) for each in told], dtype=object)
     return np.array(told)
+
+
+def _days_or_keys(labels: Sequence[Key]) -> Column:
+    """Return the keys of a column as Arrow holds them: as Parquet does, but dates as days."""
+    return arrow.days(labels) if all(isinstance(each, date) for each in labels) else _key_array(labels)
+
+
+def key_values(labels: Sequence[Key]) -> NDArray[Any]:
+    """Return keys as an array: whole numbers and truth values as such, and anything else as objects."""
+    plain = {type(each) for each in labels} in ({int}, {bool})
+    return np.array(labels) if plain else np.array([*labels, None], dtype=object)[:-1]
 
 
 def csv_text(table: Mapping[str, list[Any]], *, header: bool = True) -> str:
