@@ -68,6 +68,7 @@ _COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
 
 P = ParamSpec("P")
 R = TypeVar("R")
+A = TypeVar("A", Release, Discovery, Bounds)
 
 
 def _by_name(call: Callable[P, R]) -> Callable[P, R]:
@@ -105,7 +106,8 @@ class Source:
         delta: the total δ, which only ``discover`` spends; 0 if not given.
         ledger: an SQLite file or a postgresql:// URL.  By default ``<name>.ledger`` beside the table's files, or for
             data frames and tables on servers in ~/.local/share/lapwing: one name, one budget, wherever you work.
-        version: change it when the data changes, so that recorded answers are not given for other data.
+        version: change it when the data changes, so that recorded answers are not given for other data.  An answer
+            that was recorded says when, and for files whether they were modified since.
     """
 
     @_by_name
@@ -322,7 +324,7 @@ class Source:
         plan = make_plan(self.schema, query, epsilon=epsilon, confidence=confidence, intervals=intervals)
         ledger = self.ledger if plan.parts else None
         made = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return made.at(confidence)
+        return self.beside(made).at(confidence)
 
     @_by_name
     def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
@@ -359,7 +361,7 @@ class Source:
         sure = bar_confidence(confidence)
         plan = self.plan_keys(column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person)
         found = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return found.at(sure)
+        return self.beside(found).at(sure)
 
     @_by_name
     def plan_keys(
@@ -399,7 +401,12 @@ class Source:
             entropy: leave it alone, except in tests.
         """
         plan = plan_bounds(self.schema, column, epsilon=epsilon, where=where)
-        return find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        found = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(found)
+
+    def beside(self, answer: A) -> A:
+        """Return an answer of this source; one that was recorded before the table was modified says so."""
+        return answer.beside(self._table.modified())
 
     def declare(self, columns: Mapping[str, Column | str] | None = None, **more: Column | str) -> Source:
         """Return a source of the same table and ledger with these columns declared, in place of those they replace."""

@@ -41,17 +41,18 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     where = opened.schema, opened.ledger, entry
     keys = recall_keys(*where)
     if keys is not None:
-        keys = replace(keys.at(confidence), plan=keys.plan.on(opened.dialect))
+        keys = replace(opened.beside(keys).at(confidence), plan=keys.plan.on(opened.dialect))
         if form == "json":
             print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
         else:
             click.echo(_key_stages(keys))
         return
     bounds = recall_bounds(*where)
+    bounds = None if bounds is None else opened.beside(bounds)
     made = recall(*where) if bounds is None else bounds.release
     if made is None:
         raise InvalidParameter(entry, "entry", "one with an answer; ask the same question again to complete it")
-    made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
+    made = replace(opened.beside(made).at(confidence), plan=made.plan.on(opened.dialect))
     if form == "json":
         print_json(plan=made.plan.to_dict(), release=(bounds or made).to_dict())
     else:

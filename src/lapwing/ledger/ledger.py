@@ -58,7 +58,7 @@ class Entry:
 
     ``kind`` is open, charge, answer, analyst (a name and its cap) or total.  ``epsilon`` and ``delta`` are what was
     charged, or the new cap or total.  Of a charge, ``answer`` is the recorded answer if ``answered``, and
-    ``repeated`` says that this call found the entry instead of making it.
+    ``recorded_at`` the time of that; ``repeated`` says that this call found the entry instead of making it.
     """
 
     number: int
@@ -75,6 +75,7 @@ class Entry:
     answer: Any = None
     answered: bool = False
     repeated: bool = False
+    recorded_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -201,10 +202,12 @@ class Ledger:
         """Return all entries, in their order; with ``answers``, each charge holds its answer too."""
         with self._turn() as turn:
             rows = store.rows(turn.connection, store.ALL)
-            by_charge = {row["charge"]: row["number"] for row in rows if row["kind"] == "answer"}
+            by_charge = {row["charge"]: row for row in rows if row["kind"] == "answer"}
             wanted = store.rows(turn.connection, sa.select(store.answers)) if answers else []
         texts = {row["number"]: row["text"] for row in wanted}
-        found = [_entry(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
+        of_charge = [by_charge.get(row["number"], {"number": 0, "time": None}) for row in rows]
+        each = zip(rows, of_charge, strict=True)
+        found = [_entry(row, texts.get(answer["number"]), recorded_at=answer["time"]) for row, answer in each]
         return [replace(entry, answered=entry.number in by_charge) for entry in found]
 
     def entry(self, number: int) -> Entry | None:
@@ -214,6 +217,12 @@ class Ledger:
         with self._turn() as turn:
             found = store.rows(turn.connection, store.BY_NUMBER, number=number)
             return replace(self._found(turn.connection, self._sound(found[0])), repeated=False) if found else None
+
+    def recorded_at(self, number: int) -> str | None:
+        """Return when the answer of a charge was recorded; None if it has none yet."""
+        with self._turn() as turn:
+            answers = store.rows(turn.connection, store.BY_CHARGE, charge=number)
+            return self._sound(answers[0])["time"] if answers else None
 
     # --- spending ---
 
@@ -392,17 +401,18 @@ class Ledger:
 
     def _found(self, connection: sa.Connection, row: Row) -> Entry:
         """Return an entry that was there before, with its answer."""
-        return _entry(row, self._text(connection, row), repeated=True)
+        text, time = self._text(connection, row)
+        return _entry(row, text, repeated=True, recorded_at=time)
 
-    def _text(self, connection: sa.Connection, row: Row) -> str | None:
-        """Return the text of the answer of a charge, as it was recorded; None if there is none yet."""
+    def _text(self, connection: sa.Connection, row: Row) -> tuple[str | None, str | None]:
+        """Return the text of the answer of a charge, as it was recorded, and when; None if there is none yet."""
         answers = store.rows(connection, store.BY_CHARGE, charge=row["number"])
         if not answers:
-            return None
+            return None, None
         text: str | None = connection.scalar(store.TEXT, {"number": answers[0]["number"]})
         if text is None or sha256(text) != self._sound(answers[0])["answer"]:
             raise self._damaged(f"entry {answers[0]['number']}: its answer is not the one recorded")
-        return text
+        return text, answers[0]["time"]
 
     def _refuse_beyond(self, last: Row, mine: Row | None, amount: int, amount_delta: int) -> None:
         """Refuse a charge beyond what is left, by the tighter of the total and the analyst's cap."""
@@ -542,7 +552,7 @@ class Ledger:
             raise LedgerError(self.where, *store.plain(error)) from None
 
 
-def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:
+def _entry(row: Row, answer: str | None = None, *, repeated: bool = False, recorded_at: str | None = None) -> Entry:
     return Entry(
         number=row["number"],
         time=row["time"],
@@ -558,6 +568,7 @@ def _entry(row: Row, answer: str | None = None, *, repeated: bool = False) -> En
         answer=None if answer is None else json.loads(answer),
         answered=answer is not None,
         repeated=repeated,
+        recorded_at=recorded_at,
     )
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from functools import cached_property
 from shlex import quote
@@ -42,6 +42,7 @@ from ..question.query import Condition, count, named, quoted
 from ..question.schema import MAX_ROWS_PER_PERSON, Column, Key, Schema, keys, written
 from . import arrow
 from .estimate import Estimate
+from .recorded import age, modified_after
 from .result import csv_text, ends, key_values, library
 
 MOST_DELTA = Fraction(1, 100)
@@ -239,7 +240,9 @@ def _discovery(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None)
         raise LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
     left = ledger.remaining, ledger.delta.remaining
     completed = entry.repeated and not entry.answered
-    return Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
+    recorded_at = entry.recorded_at or ledger.recorded_at(entry.number)
+    made = Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
+    return replace(made, recorded_at=recorded_at)
 
 
 def recall_keys(schema: Schema, ledger: Ledger, number: int) -> Discovery | None:
@@ -280,8 +283,9 @@ class Discovery:
 
     ``len(found)``, a loop, ``found["count"]`` and what reads Arrow treat it as a release with a row for each key.
 
-    ``entry`` is its number in the ledger.  A key that few people have is not in it; neither is it known whether there
-    are any.  Counts are of people (of rows without a person column), each counted for at most keys_per_person keys.
+    ``entry`` is its number in the ledger, ``recorded_at`` and ``modified_at`` are as of a release.  A key that few people
+    have is not in it; neither is it known whether there are any.  Counts are of people (of rows without a person
+    column), each counted for at most keys_per_person keys.
     """
 
     plan: KeyPlan
@@ -293,6 +297,12 @@ class Discovery:
     analyst: str | None = None
     confidence: Fraction = NINETY_FIVE
     completed: bool = False
+    recorded_at: str | None = None
+    modified_at: str | None = None
+
+    def beside(self, modified: datetime | None) -> Discovery:
+        """Return the same answer; one that was recorded before its table was modified says so."""
+        return replace(self, modified_at=modified_after(self.recorded_at, modified) if self.repeated else None)
 
     def at(self, confidence: Number) -> Discovery:
         """Return the same answer with error bars of another confidence."""
@@ -402,6 +412,8 @@ class Discovery:
             "source": plan.schema.name,
             "entry": self.entry,
             "repeated": self.repeated,
+            "recorded_at": self.recorded_at,
+            "modified_at": self.modified_at,
             "epsilon": exact.text(plan.epsilon),
             "delta": exact.text(plan.delta),
             "neighbors": plan.schema.neighbors,
@@ -472,7 +484,8 @@ class Discovery:
         """What was charged and what is left, as a sentence."""
         left = f"Left: ε = {exact.text(self.remaining)}, δ = {exact.text(self.remaining_delta)}"
         if self.repeated:
-            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {left}"
+            old = age(self.recorded_at, self.modified_at)
+            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {old}  {left}"
         if self.completed:
             return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
         spent = f"ε = {exact.text(self.epsilon)}, δ = {exact.text(self.delta)}"

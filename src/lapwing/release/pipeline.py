@@ -9,6 +9,7 @@ names a person column, else for rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def make_release(
         answer = ledger.record(entry, _answer(plan, table, entropy, progress))
     completed = entry.repeated and not entry.answered
     made = Release(plan, entry.number, entry.answered, answer, ledger.remaining, analyst, completed=completed)
-    return _fitting(made, ledger)
+    return _fitting(replace(made, recorded_at=entry.recorded_at or ledger.recorded_at(entry.number)), ledger)
 
 
 def _fitting(made: Release, ledger: Ledger) -> Release:
@@ -169,7 +170,8 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | None:
         )
     if not entry.answered:
         return None
-    return _fitting(Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst), ledger)
+    made = Release(plan, number, True, entry.answer, ledger.remaining, entry.analyst, recorded_at=entry.recorded_at)
+    return _fitting(made, ledger)
 
 
 def _answer(plan: Plan, table: Table, entropy: Entropy, progress: Progress | None) -> dict[str, Any]:

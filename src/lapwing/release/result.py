@@ -6,12 +6,13 @@ It sees what the ledger holds, noisy integers, and the plan: nothing here is pri
 from __future__ import annotations
 
 import csv
+import html
 import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -34,6 +35,7 @@ from ..question.schema import Key, bin_labels, written
 from . import arrow
 from .estimate import Estimate, Estimator, Noisy
 from .files import in_place_of, write_parquet
+from .recorded import age, modified_after
 
 _TEXT_ROWS = 40
 _PIECE_ROWS = 250_000
@@ -48,7 +50,9 @@ class Release:
     ``value``, ``low`` and ``high`` of a statistic, or a column of keys.  What reads Arrow takes it as it is:
     ``pl.DataFrame(answer)``, ``pa.table(answer)``, ``pd.DataFrame.from_arrow(answer)``, ``FROM answer`` in DuckDB.
 
-    ``entry`` is its number in the ledger, None for what is public anyway.  ``at`` gives the same answer with other
+    ``entry`` is its number in the ledger, None for what is public anyway; ``recorded_at`` the time of the record, and
+    ``modified_at`` that at which the files of the table were modified, if this is a recorded answer and they were
+    modified after it: then ask with a new version of the source.  ``at`` gives the same answer with other
     error bars, ``nonnegative`` one without negative counts; both only look at what was released, and cost nothing.
     """
 
@@ -62,6 +66,8 @@ class Release:
     simultaneous: bool = False
     view: Literal["unbiased", "nonnegative"] = "unbiased"
     completed: bool = False
+    recorded_at: str | None = None
+    modified_at: str | None = None
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
         """Return the same answer with error bars of another confidence, or that hold for all cells at once."""
@@ -76,6 +82,10 @@ class Release:
         Single cells are nearer to the truth, but totals over many cells become too large: sum the unbiased view.
         """
         return self._seen(view="nonnegative")
+
+    def beside(self, modified: datetime | None) -> Release:
+        """Return the same answer; one that was recorded before its table was modified says so."""
+        return self._seen(modified_at=modified_after(self.recorded_at, modified) if self.repeated else None)
 
     def _seen(self, **changes: Any) -> Release:
         """Return another view of the same noisy integers, which are read from the record once."""
@@ -218,6 +228,8 @@ class Release:
             "source": self.plan.schema.name,
             "entry": self.entry,
             "repeated": self.repeated,
+            "recorded_at": self.recorded_at,
+            "modified_at": self.modified_at,
             "epsilon": exact.text(self.plan.epsilon) if self.entry is not None else "0",
             "delta": "0",
             "neighbors": self.plan.schema.neighbors,
@@ -308,7 +320,7 @@ class Release:
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one HTML page that needs nothing else, and write it to ``path`` if one is given."""
         page = report.html_page(
-            f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._note(), self.plan.sql
+            f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._aged(), self.plan.sql
         )
         if path is not None:
             with self._writing(path), in_place_of(path) as made:
@@ -360,7 +372,7 @@ class Release:
         return band + base.mark_line().encode(y="value:Q")
 
     def _repr_html_(self) -> str:
-        return f"{self._html(_TEXT_ROWS)}<p>{self._note()}</p>"
+        return f"{self._html(_TEXT_ROWS)}<p>{html.escape(self._aged())}</p>"
 
     def _html(self, most: int | None) -> str:
         labels, found = self._first(most)
@@ -390,6 +402,7 @@ class Release:
             ("error bars", f"{_percent(self.confidence)}{', for all cells at once' if self.simultaneous else ''}"),
             *version,
             ("ledger entry", str(self.entry)),
+            *([] if self.recorded_at is None else [("recorded", self.recorded_at)]),
         ]
 
     @property
@@ -416,6 +429,16 @@ class Release:
         if self.view == "nonnegative":
             told += " Negative numbers are shown as 0: do not add them up."
         return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
+
+    def _aged(self) -> str:
+        """Return the note for a page, which does not tell what was charged."""
+        if not self.repeated:
+            return self._note()
+        return f"{self._note()} This is the recorded answer of entry {self.entry}. {self._age}"
+
+    @property
+    def _age(self) -> str:
+        return age(self.recorded_at, self.modified_at)
 
     def __str__(self) -> str:
         schema, epsilon = self.plan.schema, exact.text(self.plan.epsilon) if self.entry is not None else "0"
@@ -448,7 +471,7 @@ class Release:
             return "The number of rows is public here: nothing was charged."
         left = f"ε left: {exact.text(self.remaining or Fraction(0))}"
         if self.repeated:
-            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {left}"
+            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {self._age}  {left}"
         if self.completed:
             return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
         return f"Charged ε = {exact.text(self.plan.epsilon)} as entry {self.entry}.  {left}"
