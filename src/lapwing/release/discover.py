@@ -283,8 +283,8 @@ class Discovery:
 
     ``len(found)``, a loop, ``found["count"]`` and what reads Arrow treat it as a release with a row for each key.
 
-    ``entry`` is its number in the ledger, ``recorded_at`` and ``modified_at`` are as of a release.  A key that few people
-    have is not in it; neither is it known whether there are any.  Counts are of people (of rows without a person
+    ``entry`` is its number in the ledger, ``recorded_at`` and ``modified_at`` are as of a release.  A key that few
+    people have is not in it; neither is it known whether there are any.  Counts are of people (of rows without a person
     column), each counted for at most keys_per_person keys.
     """
 
