@@ -189,9 +189,10 @@ class Release:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the dicts of ``rows``; few groups are estimated at a time."""
-        groups = product(*self._labels)
-        for some in self._slices:
-            columns = [(name, [end.tolist() for end in each]) for name, each in self._estimates(some).items()]
+        groups, slices = product(*self._labels), self._slices
+        for some in slices:
+            found = self.estimates if len(slices) == 1 else self._estimates(some)
+            columns = [(name, [end.tolist() for end in each]) for name, each in found.items()]
             for i, labels in zip(range(some.stop - some.start), groups, strict=False):
                 row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
                 for name, (value, low, high) in columns:
