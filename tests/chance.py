@@ -454,6 +454,9 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_T22_numpy_seeds_have_no_effect": Chance(likeliest(2**49) ** 4, "runs of four are different"),
         "test_bits_are_as_many_as_asked": TRUE_OF_ALL,
     },
+    "tests/unit/release/test_arrow.py": {
+        "test_neither_the_import_nor_the_stream_needs_pyarrow": never("names of columns, and a number minus itself"),
+    },
     "tests/unit/release/test_large.py": {
         "test_a_failure_leaves_what_was_there": FORM,
         "test_a_folder_gets_its_parts_if_it_is_empty": ALIKE,

@@ -786,6 +786,14 @@ MUTANTS = (
         '"counts": [value for _, value in kept]}\n        answer["below"] = [written(key) for key, _ in noisy]\n',
     ),
     Mutant(
+        "an expression is shown as it prints itself, cells of a mask in it too",
+        "T24",
+        "canary",
+        "question/expressions.py",
+        'return found[int(text[1:])] if re.fullmatch(r"#\\d+", text) else None\n',
+        'return found[int(text[1:])] if re.fullmatch(r"#\\d+", text) else text\n',
+    ),
+    Mutant(
         "the exact sums are shown by repr",
         "T24",
         "canary",

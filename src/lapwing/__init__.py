@@ -7,9 +7,11 @@
     size_for, epsilon_for        plan: how many people, or how much ε, for a wanted error
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
     Source                       a table about people: plan, release, sql; discover and bounds for what is not public
-    number, keys                 what a column may hold: bounds, or keys to group by
+    number, keys, Column         what a column may hold: bounds, or keys to group by; and what both make
     count, people, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
+    Plan, Release, Discovery, Bounds
+                                 what a source answers, to name in annotations
     Ledger                       a budget that lasts, is shared, and cannot be overspent
     audit                        check on this machine that all of this keeps what it promises
     audit_function, audit_mechanism
@@ -17,6 +19,7 @@
     errors                       what can be refused, as one tree
 
 The rule behind everything: what comes before the noise is an exact integer, what comes after it is public.
+``from lapwing import *`` leaves out sum, min and max, which are Python's own; lw.sum, lw.min and lw.max are there.
 """
 
 from importlib import import_module
@@ -27,37 +30,35 @@ from .noise.distributions import DiscreteLaplace, Laplace
 from .noise.intervals import epsilon_for, size_for
 from .noise.mechanism import LaplaceMechanism, laplace, randomized_response
 from .noise.sampler import discrete_laplace
-from .question.query import (
-    cdf,
-    count,
-    histogram,
-    max,
-    mean,
-    median,
-    min,
-    people,
-    proportion,
-    quantile,
-    std,
-    sum,
-    variance,
-)
-from .question.schema import keys, number
+from .question.query import cdf, count, histogram, mean, median, people, proportion, quantile, std, variance
+from .question.query import max as max  # public too, though not in __all__
+from .question.query import min as min
+from .question.query import sum as sum
+from .question.schema import Column, keys, number
 
 if TYPE_CHECKING:
     from .auditing.audit import audit
     from .auditing.functions import audit_function
     from .auditing.mechanisms import audit_mechanism
     from .ledger.ledger import Ledger
+    from .plan.plan import Plan
+    from .release.bounds import Bounds
+    from .release.discover import Discovery
+    from .release.result import Release
     from .source import Source
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bounds",
+    "Column",
+    "Discovery",
     "DiscreteLaplace",
     "Laplace",
     "LaplaceMechanism",
     "Ledger",
+    "Plan",
+    "Release",
     "Source",
     "audit",
     "audit_function",
@@ -70,10 +71,8 @@ __all__ = [
     "histogram",
     "keys",
     "laplace",
-    "max",
     "mean",
     "median",
-    "min",
     "number",
     "people",
     "proportion",
@@ -82,12 +81,23 @@ __all__ = [
     "sensitivity",
     "size_for",
     "std",
-    "sum",
     "variance",
 ]
 
-_LATER = {"Ledger": "ledger.ledger", "Source": "source", "audit": "auditing.audit",
-          "audit_function": "auditing.functions", "audit_mechanism": "auditing.mechanisms"}  # fmt: skip
+_BUILT_IN = ("max", "min", "sum")
+"""Public names that ``import *`` leaves out, since it would put them in the place of Python's own."""
+
+_LATER = {
+    "Bounds": "release.bounds",
+    "Discovery": "release.discover",
+    "Ledger": "ledger.ledger",
+    "Plan": "plan.plan",
+    "Release": "release.result",
+    "Source": "source",
+    "audit": "auditing.audit",
+    "audit_function": "auditing.functions",
+    "audit_mechanism": "auditing.mechanisms",
+}
 """What needs a database or an engine, and where it is."""
 
 
@@ -99,4 +109,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({"__version__", *__all__})
+    return sorted({"__version__", *__all__, *_BUILT_IN})

@@ -19,6 +19,8 @@ LapwingError
 │   ├── InvalidValue           a value has no usable type, or is not finite; it is not shown
 │   ├── InvalidSource          the description of a table does not hold together
 │   ├── UnknownColumn          a query names a column that the source does not declare
+│   ├── UnknownArgument        a call has an argument that there is not; it is a TypeError too
+│   ├── UnknownName            an answer has no statistic or key of this name; it is a KeyError too
 │   ├── UnsupportedQuery       a query that is not on the list of what can be released
 │   ├── MissingLibrary         what was asked needs a library that is not installed
 │   ├── NoSensitivity          the catalogue has no entry: refuse, never guess
@@ -27,7 +29,7 @@ LapwingError
 ├── LedgerError                the record is damaged, busy or out of reach; nothing is granted
 ├── CannotDeclare              keys or bounds were looked for, and what was found cannot be declared
 ├── OutputError                an answer is recorded but could not be written
-└── EngineError                the engine failed; what it said goes nowhere, for it may quote a cell
+└── EngineError                the engine failed; its own message is not shown, since it may quote a cell
 
 Every message says what was asked, what is allowed and what happened to data and budget,
 and, where it is not plain, what to do next.  An error is an output: no message and no field holds a value that
@@ -79,7 +81,8 @@ class InvalidEpsilon(RequestError):
         return (
             f"ε = {self.args[0]} was asked; ε is a decimal with at most nine places, "
             f"0 < ε ≤ 1000, such as 0.1. {NOTHING_DRAWN} "
-            "Smaller ε protects more: 0.1 to 1 is usual. A fraction such as 1/3 must be rounded to nine places first."
+            "Smaller ε protects more: 0.1 to 1 is usual. A float is rounded down to nine places; "
+            "a text, a Decimal or a fraction such as 1/3 must be rounded first."
         )
 
 
@@ -256,9 +259,11 @@ class NoSensitivity(RequestError):
 
 
 class NoLedger(RequestError):
-    """NoLedger(name)."""
+    """NoLedger(name), or NoLedger(name, source) of a source that has no total to make it with."""
 
     def __str__(self) -> str:
+        if len(self.args) > 1:
+            return f"There is no ledger {self.args[0]} yet. Nothing was charged. {no_total(str(self.args[1]))}"
         return (
             f"There is no ledger {self.args[0]} yet. Nothing was charged. "
             "Make one with the total ε that may ever be spent: `lapwing ledger FILE create --epsilon 2`, "
@@ -284,6 +289,24 @@ class UnknownColumn(RequestError):
             f'{asked} is not a declared column of "{source}" ({some}).{suggestion(asked, known)} '
             "No row was read and nothing was charged."
         )
+
+
+class UnknownArgument(RequestError, TypeError):
+    """UnknownArgument(asked, call, meant, known): ``meant`` is the argument of that meaning, or nothing."""
+
+    def __str__(self) -> str:
+        asked, call, meant, known = self.args
+        asked = asked.strip('"')
+        told = f' Did you mean "{meant}"?' if meant else suggestion(asked, known)
+        return f"{call} has no argument {asked} (it has {', '.join(known)}).{told} {NOTHING_DRAWN}"
+
+
+class UnknownName(RequestError, KeyError):
+    """UnknownName(asked, what, known): ``what`` says of which answer."""
+
+    def __str__(self) -> str:
+        asked, what, known = self.args
+        return f"{what} has nothing named {asked} (it has {', '.join(known)}).{suggestion(asked, known)}"
 
 
 class UnsupportedQuery(RequestError):
@@ -351,6 +374,14 @@ class EngineError(LapwingError):
     def __str__(self) -> str:
         source, what, budget, advice = self.args
         return f'The table of "{source}" {what}. {budget} {advice}'
+
+
+def no_total(source: str) -> str:
+    """Return what a source lacks that gives no total ε and has no ledger, and how to give it."""
+    return (
+        f'Source "{source}" gives no total ε, the ε that may ever be spent: give it, for example by '
+        "lw.Source(…, epsilon=1) in Python, or by the line epsilon = 1 in a source file."
+    )
 
 
 def suggestion(asked: object, known: Iterable[str]) -> str:

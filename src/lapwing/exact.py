@@ -1,12 +1,14 @@
 """Numbers from users, read once, at the door, exactly.
 
 A float means its shortest decimal text: 0.1 is 1/10.  ε has at most nine decimal places, so
-that budgets are sums of integers (nano-ε).  What is not a number in range is refused here,
-and every later function may rely on it.
+that budgets are sums of integers (nano-ε); a float with more, such as 0.1 + 0.2, is rounded down to nine, once and
+for the charge and the noise alike.  What is not a number in range is refused here, and every later function may rely
+on it.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
@@ -68,8 +70,10 @@ def _number(asked: object) -> Fraction | None:
 
 
 def epsilon(asked: object) -> Fraction:
-    """Return ε as a multiple of 1/10⁹ with 0 < ε ≤ 1000."""
+    """Return ε as a multiple of 1/10⁹ with 0 < ε ≤ 1000; a float is rounded down to one, never up."""
     value = _number(asked)
+    if value is not None and isinstance(asked, float | np.floating):  # computed, not written: 0.1 + 0.2
+        value = Fraction(math.floor(value * NANO), NANO)
     if value is None or not 0 < value <= MAX_EPSILON or NANO % value.denominator:
         raise InvalidEpsilon(asked)
     return value

@@ -7,29 +7,29 @@ A source file is TOML (docs/reference/source.md); loading one runs no code.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
-from . import exact
+from . import exact, source_file
 from .engine.connect import connect, is_url
 from .engine.dialect import Dialect
 from .engine.table import Table
 from .errors import (
-    NOTHING_DRAWN,
     ConflictingParameters,
     InvalidParameter,
     InvalidSource,
     LapwingError,
-    RequestError,
-    suggestion,
+    NoLedger,
+    UnknownArgument,
+    no_total,
 )
 from .exact import Number
 from .ledger.ledger import Ledger, open_existing
@@ -41,7 +41,7 @@ from .plan.plan import Plan, bar_confidence
 from .plan.planning import make_plan
 from .question import sql
 from .question.query import Query, Statistic
-from .question.schema import Column, Schema, keys, make_schema, number, plain
+from .question.schema import Column, Schema, make_schema
 from .release.bounds import Bounds, find_bounds, plan_bounds
 from .release.discover import Discovery, KeyPlan, discover, plan_keys
 from .release.pipeline import make_release
@@ -49,9 +49,39 @@ from .release.recall import clipped
 from .release.result import Release
 from .sensitivity import Neighbors
 
-_FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
-           "version", "columns")  # fmt: skip
-_COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
+_ARGUMENTS = {
+    "group_by": "by", "groupby": "by", "group": "by", "keys": "by", "dimensions": "by",
+    "filter": "where", "condition": "where", "query": "where", "mask": "where",
+    "eps": "epsilon", "budget": "epsilon", "privacy_budget": "epsilon", "privacy": "epsilon",
+    "accuracy": "error", "margin": "error", "level": "confidence", "alpha": "confidence",
+    "user": "analyst", "max_rows": "rows_per_person", "max_rows_per_person": "rows_per_person",
+    "id": "person", "unit": "person", "privacy_unit": "person", "user_id": "person", "privacy_id": "person",
+    "schema": "columns", "data": "table", "df": "table", "path": "table",
+}  # fmt: skip
+"""What arguments are called elsewhere, and what they are called here, where the call has them."""
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A", Release, Discovery, Bounds)
+
+
+def _by_name(call: Callable[P, R]) -> Callable[P, R]:
+    """Return the call with a refusal of arguments that it does not have, which says what they are called here."""
+    own = [each for each in signature(call).parameters.values() if each.kind is not each.VAR_POSITIONAL]
+    known = [each.name for each in own if each.name not in ("self", "entropy", "progress", "options")]
+    passing = any(each.kind is each.VAR_KEYWORD for each in own)
+    title = "Source" if call.__name__ == "__init__" else call.__name__
+
+    @wraps(call)
+    def checked(*args: P.args, **named: P.kwargs) -> R:
+        for name in named:
+            meant = _ARGUMENTS.get(name.lower(), "")
+            if name not in (*known, "entropy", "progress") and (meant in known or not passing):
+                raise UnknownArgument(name, title, meant if meant in known else "", known)
+        return call(*args, **named)
+
+    return checked
 
 
 class Source:
@@ -71,9 +101,11 @@ class Source:
         delta: the total δ, which only ``discover`` spends; 0 if not given.
         ledger: an SQLite file or a postgresql:// URL.  By default ``<name>.ledger`` beside the table's files, or for
             data frames and tables on servers in ~/.local/share/lapwing: one name, one budget, wherever you work.
-        version: change it when the data changes, so that recorded answers are not given for other data.
+        version: change it when the data changes, so that recorded answers are not given for other data.  An answer
+            that was recorded says when, and for files whether they were modified since.
     """
 
+    @_by_name
     def __init__(
         self,
         table: Any,
@@ -103,30 +135,7 @@ class Source:
     def open(cls, path: str | PathLike[str]) -> Source:
         """Return the source that a TOML file describes; paths in it are relative to the file."""
         file = Path(path)
-        problem = None
-        try:
-            told = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-        except (OSError, UnicodeError):
-            problem = "could not be read", "Make a source file with `lapwing init TABLE`."
-        except tomllib.TOMLDecodeError as error:
-            advice = "See docs/reference/source.md."
-            if file.suffix.lower() != ".toml":
-                advice = "A table needs a source file first: `lapwing init TABLE` makes one."
-            problem = f"is not TOML: {error}", advice
-        except (ValueError, RecursionError):
-            problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
-        if problem is not None:
-            raise InvalidSource(fspath(path), *problem)
-        _refuse_unknown(told, _FIELDS, fspath(path), "")
-        if "table" not in told:
-            raise InvalidSource(fspath(path), "names no table", 'Write table = "visits.csv".')
-        columns = told.pop("columns", {})
-        if not isinstance(columns, dict):
-            raise InvalidSource(fspath(path), "has columns that are no tables", "Write [columns.age] and so on.")
-        declared = {str(name): _declared(name, told_of, fspath(path)) for name, told_of in columns.items()}
-        table = told.pop("table")
-        if not isinstance(table, str):
-            raise InvalidSource(fspath(path), "has a table that is no text", 'Write table = "visits.csv".')
+        table, declared, told = source_file.read(fspath(path))
         told = {"name": file.stem, **told}
         named = "ledger" in told
         place = told.setdefault("ledger", file_name(str(told["name"])))
@@ -175,9 +184,12 @@ class Source:
         """Return the ledger, whatever its total is; it is made with the totals when it is new."""
         where = self._place.found(self.name)
         existing = open_existing(where)
-        if existing is None and self.epsilon is not None:
-            self._place.make_folder()
-        return existing or Ledger.open(where, self.epsilon, self.delta)
+        if existing is not None:
+            return existing
+        if self.epsilon is None:
+            raise NoLedger(where, self.name)
+        self._place.make_folder()
+        return Ledger.open(where, self.epsilon, self.delta)
 
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; none is made."""
@@ -189,10 +201,11 @@ class Source:
         """Return whether a file is the ledger, or is or would become a part of the table."""
         return file.resolve() == Path(self._place.where).resolve() or self._table.holds(file)
 
+    @_by_name
     def plan(
         self,
         *statistics: Statistic | Sequence[Statistic] | str,
-        by: str | Sequence[str] = (),
+        by: str | Sequence[str] | None = None,
         where: str | None = None,
         epsilon: Number | None = None,
         error: Number | Mapping[str, Number] | None = None,
@@ -205,7 +218,7 @@ class Source:
 
         Args:
             statistics: what to ask, such as ``lw.count()``; or one text of SQL.
-            by: the key columns to group by.
+            by: the key columns to group by; none if not given.
             where: a condition such as "age >= 65".
             epsilon: the ε of the release.
             error: the error bar that every statistic should have, or those of some by name, for example
@@ -231,7 +244,19 @@ class Source:
             intervals=intervals,
         )
         made = replace(made, clipped=clipped(made, self._ledger_if_any() if made.bounded else None))
-        return made.on(self.dialect)
+        return replace(made, lacking=self._lacking() if made.parts else None).on(self.dialect)
+
+    def _lacking(self) -> str | None:
+        """Return what a release would be refused for: that nobody has said what may ever be spent."""
+        if self.epsilon is not None:
+            return None
+        try:
+            Ledger.open(self._place.found(self.name), wait=1)
+        except NoLedger:
+            return no_total(self.name)
+        except LapwingError:
+            return None
+        return None
 
     def _ledger_if_any(self) -> Ledger | None:
         try:
@@ -239,10 +264,11 @@ class Source:
         except LapwingError:
             return None
 
+    @_by_name
     def release(
         self,
         *statistics: Statistic | Sequence[Statistic] | str,
-        by: str | Sequence[str] = (),
+        by: str | Sequence[str] | None = None,
         where: str | None = None,
         epsilon: Number,
         weights: Mapping[str, Number] | None = None,
@@ -270,12 +296,14 @@ class Source:
         plan = make_plan(self.schema, query, epsilon=epsilon, confidence=confidence, intervals=intervals)
         ledger = self.ledger if plan.parts else None
         made = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return made.at(confidence)
+        return self.beside(made).at(confidence)
 
+    @_by_name
     def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
         """Release what a SELECT asks: the same as ``release``."""
         return self.release(text, epsilon=epsilon, analyst=analyst, **options)
 
+    @_by_name
     def discover(
         self,
         column: str,
@@ -305,8 +333,9 @@ class Source:
         sure = bar_confidence(confidence)
         plan = self.plan_keys(column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person)
         found = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return found.at(sure)
+        return self.beside(found).at(sure)
 
+    @_by_name
     def plan_keys(
         self,
         column: str,
@@ -322,6 +351,7 @@ class Source:
         )
         return made.on(self.dialect)
 
+    @_by_name
     def bounds(
         self,
         column: str,
@@ -343,7 +373,12 @@ class Source:
             entropy: leave it alone, except in tests.
         """
         plan = plan_bounds(self.schema, column, epsilon=epsilon, where=where)
-        return find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        found = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(found)
+
+    def beside(self, answer: A) -> A:
+        """Return an answer of this source; one that was recorded before the table was modified says so."""
+        return answer.beside(self._table.modified())
 
     def declare(self, columns: Mapping[str, Column | str] | None = None, **more: Column | str) -> Source:
         """Return a source of the same table and ledger with these columns declared, in place of those they replace."""
@@ -359,7 +394,7 @@ class Source:
     def _query(
         self,
         statistics: Sequence[Statistic | Sequence[Statistic] | str],
-        by: str | Sequence[str],
+        by: str | Sequence[str] | None,
         where: str | None,
         weights: Mapping[str, Number] | None,
     ) -> Query:
@@ -393,45 +428,3 @@ def _public_rows(table: Table, said: object, person: object, neighbors: object) 
             'public_rows goes with neighbors = "change_one" and without person: leave it out.',
         )
     return said
-
-
-def _refuse_unknown(told: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:
-    for name in told:
-        if name not in known:
-            raise InvalidSource(
-                path,
-                f'has the unknown field "{name}"{where}',
-                f"Known are {', '.join(known)}.{suggestion(name, known)}",
-            )
-
-
-def _declared(name: str, told: Any, path: str) -> Column:
-    """Return the declaration of one column of a source file."""
-    where = f' in column "{name}"'
-    if not isinstance(told, dict):
-        raise InvalidSource(path, f'has a column "{name}" that is no table', f"Write [columns.{name}].")
-    _refuse_unknown(told, _COLUMN_FIELDS, path, where)
-    try:
-        if "keys" in told and not isinstance(told["keys"], list):
-            raise InvalidParameter(told["keys"], "keys", "a list")
-        if "keys" in told and not {"low", "high"} & set(told):
-            _refuse_unknown(told, ("keys", "other"), path, f"{where}, which has keys")
-            return keys(told["keys"], other=told.get("other"))
-        if {"low", "high", "edges"} & set(told):
-            kind = told.pop("type", "number")
-            if kind not in ("number", "integer") or "other" in told:
-                raise InvalidParameter(kind, "type", "number or integer, for a column with bounds or edges")
-            integer = told.pop("integer", kind == "integer")
-            low, high, edges = told.get("low"), told.get("high"), told.get("edges")
-            return number(low, high, integer=integer, edges=edges, keys=told.get("keys"))
-        if "type" not in told:
-            raise InvalidSource(
-                path, f"declares nothing{where}", "Give it low and high, keys, or a type alone for use in WHERE."
-            )
-        _refuse_unknown(told, ("type",), path, f"{where}, which has a type alone")
-        return plain(told["type"])
-    except InvalidSource:
-        raise
-    except RequestError as error:
-        why = str(error).replace(f" {NOTHING_DRAWN}", "").rstrip(".")
-        raise InvalidSource(path, f"is refused{where}: {why}", "Change the declaration.") from None

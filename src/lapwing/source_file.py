@@ -1,16 +1,22 @@
-"""``lapwing init``: a source file to fill in, from the names and types of a table's columns and nothing else."""
+"""Source files: TOML in, and for ``lapwing init`` TOML out, from the names and types of a table's columns alone.
+
+Reading one runs no code (docs/reference/source.md).
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .engine.connect import connect, is_url, public, title
 from .engine.names import folded
-from .question.schema import KINDS, Kind
+from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, RequestError, suggestion
+from .question.schema import KINDS, Column, Kind, keys, number, plain
 from .report import toml, toml_name
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -24,6 +30,10 @@ _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMES
 
 CSV = "CSV"
 """In place of a type: cells of a CSV file are texts, and are read as what the column is declared as."""
+
+_FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
+           "version", "columns")  # fmt: skip
+_COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
@@ -105,3 +115,75 @@ def _column(name: str, kind: str, read: Sequence[Kind]) -> str:
         if "number" in read:
             body += "\n# low = ?                       # or, for numbers\n# high = ?"
     return f"{head}\n{body}\n"
+
+
+def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
+    """Return what a source file holds: the table, the columns that it declares, and all other fields, unchecked."""
+    file = Path(path)
+    problem = None
+    try:
+        told = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeError):
+        problem = "could not be read", "Make a source file with `lapwing init TABLE`."
+    except tomllib.TOMLDecodeError as error:
+        advice = "See docs/reference/source.md."
+        if file.suffix.lower() != ".toml":
+            advice = "A table needs a source file first: `lapwing init TABLE` makes one."
+        problem = f"is not TOML: {error}", advice
+    except (ValueError, RecursionError):
+        problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
+    if problem is not None:
+        raise InvalidSource(path, *problem)
+    _refuse_unknown(told, _FIELDS, path, "")
+    if "table" not in told:
+        raise InvalidSource(path, "names no table", 'Write table = "visits.csv".')
+    columns = told.pop("columns", {})
+    if not isinstance(columns, dict):
+        raise InvalidSource(path, "has columns that are no tables", "Write [columns.age] and so on.")
+    declared = {str(name): _declared(name, told_of, path) for name, told_of in columns.items()}
+    table = told.pop("table")
+    if not isinstance(table, str):
+        raise InvalidSource(path, "has a table that is no text", 'Write table = "visits.csv".')
+    return table, declared, told
+
+
+def _refuse_unknown(told: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:
+    for name in told:
+        if name not in known:
+            raise InvalidSource(
+                path,
+                f'has the unknown field "{name}"{where}',
+                f"Known are {', '.join(known)}.{suggestion(name, known)}",
+            )
+
+
+def _declared(name: str, told: Any, path: str) -> Column:
+    """Return the declaration of one column of a source file."""
+    where = f' in column "{name}"'
+    if not isinstance(told, dict):
+        raise InvalidSource(path, f'has a column "{name}" that is no table', f"Write [columns.{name}].")
+    _refuse_unknown(told, _COLUMN_FIELDS, path, where)
+    try:
+        if "keys" in told and not isinstance(told["keys"], list):
+            raise InvalidParameter(told["keys"], "keys", "a list")
+        if "keys" in told and not {"low", "high"} & set(told):
+            _refuse_unknown(told, ("keys", "other"), path, f"{where}, which has keys")
+            return keys(told["keys"], other=told.get("other"))
+        if {"low", "high", "edges"} & set(told):
+            kind = told.pop("type", "number")
+            if kind not in ("number", "integer") or "other" in told:
+                raise InvalidParameter(kind, "type", "number or integer, for a column with bounds or edges")
+            integer = told.pop("integer", kind == "integer")
+            low, high, edges = told.get("low"), told.get("high"), told.get("edges")
+            return number(low, high, integer=integer, edges=edges, keys=told.get("keys"))
+        if "type" not in told:
+            raise InvalidSource(
+                path, f"declares nothing{where}", "Give it low and high, keys, or a type alone for use in WHERE."
+            )
+        _refuse_unknown(told, ("type",), path, f"{where}, which has a type alone")
+        return plain(told["type"])
+    except InvalidSource:
+        raise
+    except RequestError as error:
+        why = str(error).replace(f" {NOTHING_DRAWN}", "").rstrip(".")
+        raise InvalidSource(path, f"is refused{where}: {why}", "Change the declaration.") from None

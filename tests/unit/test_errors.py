@@ -10,8 +10,8 @@ EXAMPLES = [
     (
         errors.InvalidEpsilon("abc"),
         'ε = "abc" was asked; ε is a decimal with at most nine places, 0 < ε ≤ 1000, such as 0.1. No noise was drawn '
-        "and nothing was charged. Smaller ε protects more: 0.1 to 1 is usual. A fraction such as 1/3 must be "
-        "rounded to nine places first.",
+        "and nothing was charged. Smaller ε protects more: 0.1 to 1 is usual. A float is rounded down "
+        "to nine places; a text, a Decimal or a fraction such as 1/3 must be rounded first.",
     ),
     (
         errors.InvalidSensitivity(0),
@@ -97,6 +97,21 @@ EXAMPLES = [
         errors.NoLedger("visits.ledger"),
         'There is no ledger "visits.ledger" yet. Nothing was charged. Make one with the total ε that may ever be '
         "spent: `lapwing ledger FILE create --epsilon 2`, or Ledger.open(…, epsilon=2).",
+    ),
+    (
+        errors.NoLedger("visits.ledger", "visits"),
+        'There is no ledger "visits.ledger" yet. Nothing was charged. Source "visits" gives no total ε, the ε that '
+        "may ever be spent: give it, for example by lw.Source(…, epsilon=1) in Python, or by the line epsilon = 1 in "
+        "a source file.",
+    ),
+    (
+        errors.UnknownArgument("group_by", "release", "by", ("by", "where")),
+        'release has no argument group_by (it has by, where). Did you mean "by"? No noise was drawn and nothing was '
+        "charged.",
+    ),
+    (
+        errors.UnknownName("cuont", "The release", ("ward", "count")),
+        'The release has nothing named "cuont" (it has ward, count). Did you mean "count"?',
     ),
     (
         errors.BudgetExceeded("0.5", "0.3", "2", "ε", 'ledger "visits"', "visits"),

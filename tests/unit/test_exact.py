@@ -2,8 +2,12 @@ from decimal import Decimal
 from fractions import Fraction as F
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import lapwing as lw
 from lapwing import errors, exact
 
 
@@ -51,7 +55,52 @@ def test_T28_ten_times_a_tenth_is_one():
 
 
 @pytest.mark.parametrize(
-    "asked", [0, -1, float("nan"), float("inf"), "abc", True, 1e-10, 1001, 1e-300, "1/3", None, "1000.000000001"]
+    ("computed", "read"),
+    [
+        (0.1 + 0.2, "0.3"),
+        (0.3, "0.3"),  # in binary a little less
+        (0.1, "0.1"),  # in binary a little more
+        (1 / 3, "0.333333333"),
+        (2 / 3, "0.666666666"),
+        (0.7 / 7, "0.099999999"),  # 0.09999999999999999
+        (1.9999999999e-9, "0.000000001"),
+        (999.9999999999, "999.999999999"),
+        (1000.0000000000001, "1000"),
+        (np.float64(0.1) + np.float64(0.2), "0.3"),
+        (np.float32(0.1), "0.1"),
+        (np.float16(1 / 3), "0.3333"),
+    ],
+)
+def test_T28_a_float_is_rounded_down_to_nine_places(computed, read):
+    assert exact.epsilon(computed) == F(read)
+
+
+@settings(max_examples=500)
+@given(st.floats(1e-9, 1000))
+def test_T28_no_float_is_rounded_up(asked):
+    written = F(repr(asked))
+    assert 0 <= written - exact.epsilon(asked) < F(1, 10**9)
+    assert exact.epsilon(asked) == written or 10**9 % written.denominator
+
+
+def test_T28_the_noise_and_the_charge_are_of_the_same_rounded_epsilon(tmp_path):
+    source = lw.Source(
+        pd.DataFrame({"x": [0.5]}), name="t", columns={"x": lw.number(0, 1)}, epsilon=0.1 + 0.2, ledger=tmp_path / "l"
+    )
+    plan = source.plan(lw.count(), epsilon=0.1 + 0.2)
+    assert (plan.epsilon, plan.scale(plan.parts[0]), source.epsilon) == (F(3, 10), F(10, 3), F(3, 10))
+    entry = source.ledger.charge("a question", 0.1 + 0.2)
+    assert (entry.epsilon, source.ledger.remaining) == (F(3, 10), 0)
+    assert lw.Ledger.open(tmp_path / "l", epsilon=0.1 + 0.2).total == F(3, 10)
+    assert lw.LaplaceMechanism(1, 0.1 + 0.2).scale == F(10, 3)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(0, -1, float("nan"), float("inf"), "abc", True, 1e-10, 9.99e-10, 1001, 1e-300, "1/3", None, "1000.000000001"),
+        *("0.30000000000000004", Decimal(1) / 3, F(1, 3), 0.0, -0.1, 1000.000001, np.float64("nan")),
+    ],
 )
 def test_T17_other_epsilons_are_refused(asked):
     with pytest.raises(errors.InvalidEpsilon) as caught:

@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 import tomllib
+import typing
 import venv
 import zipfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import lapwing as lw
@@ -19,12 +21,42 @@ PAGES = sorted(p for p in ROOT.rglob("*.md") if not any(part.startswith(".") for
 
 
 def test_all_is_what_is_exported():
-    public = {name for name in dir(lw) if not name.startswith("_")} - {"TYPE_CHECKING", "Any"}
-    assert all(getattr(lw, name) for name in lw.__all__)
-    modules = {p.stem for p in (ROOT / "src/lapwing").iterdir()}
-    assert set(lw.__all__) == public - (modules - set(lw.__all__))
+    public = {name for name in dir(lw) if not name.startswith("_")}
+    assert all(getattr(lw, name) for name in public)
     assert sorted(lw.__all__) == lw.__all__
-    assert all(name in lw.__doc__ for name in lw.__all__)
+    assert public == {*lw.__all__, "max", "min", "sum"}
+    here = {name for name in vars(lw) if not name.startswith("_")}
+    assert here - modules() - {"TYPE_CHECKING", "Any", "import_module"} <= public
+    assert all(name in lw.__doc__ for name in public)
+
+
+def modules():
+    return {p.stem for p in (ROOT / "src/lapwing").iterdir()}
+
+
+def test_importing_everything_leaves_the_built_in_functions_alone():
+    names: dict[str, object] = {}
+    exec("from lapwing import *\ntotal, least, most = sum([1, 2]), min(1, 2), max(1, 2)", names)
+    assert (names["total"], names["least"], names["most"]) == (3, 1, 2)
+    assert names["mean"] is lw.mean
+    assert [each("x").text for each in (lw.sum, lw.min, lw.max)] == ['SUM("x")', 'MIN("x")', 'MAX("x")']
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_what_a_source_answers_can_be_named_in_annotations(tmp_path):
+    def ask(source: lw.Source) -> lw.Release:
+        return source.release(lw.count(), by="k", epsilon=1)
+
+    table = {"k": ["a", "b"], "x": [1.5, 2.5]}
+    declared: dict[str, lw.Column | str] = {"k": lw.keys("a", "b"), "x": "number"}
+    described = {"name": "t", "columns": declared, "epsilon": 9, "delta": "1e-6", "ledger": tmp_path / "t.ledger"}
+    source = lw.Source(pd.DataFrame(table), **described)
+    assert isinstance(source.schema.columns["k"], lw.Column)
+    assert isinstance(source.plan(lw.count(), epsilon=1), lw.Plan)
+    assert isinstance(ask(source), lw.Release)
+    assert typing.get_type_hints(ask)["return"] is lw.Release
+    assert isinstance(source.discover("k", epsilon=1, delta="1e-8"), lw.Discovery)
+    assert isinstance(source.bounds("x", epsilon=1), lw.Bounds)
 
 
 def test_importing_is_light_and_brings_no_engine():

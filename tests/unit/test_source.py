@@ -4,6 +4,7 @@ import re
 import tomllib
 from datetime import date
 from fractions import Fraction as F
+from inspect import signature
 from pathlib import Path
 
 import duckdb
@@ -425,3 +426,71 @@ def test_a_token_is_not_written_down():
         assert public(None, f"sc://h.example/;use_ssl=true;{secret}#t") == "sc://h.example/;use_ssl=true#t"
     assert public(None, "sc://me:secret@h.example:15002#t") == "sc://h.example:15002#t"
     assert public(None, "spark:token=x") == "spark:token=x"
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "meant"),
+    [
+        ("plan", "group_by", "by"),
+        ("plan", "groupby", "by"),
+        ("plan", "budget", "epsilon"),
+        ("plan", "filter", "where"),
+        ("release", "group_by", "by"),
+        ("release", "eps", "epsilon"),
+        ("release", "confidense", "confidence"),
+        ("sql", "eps", "epsilon"),
+        ("sql", "groupby", "by"),
+        ("sql", "filter", "where"),
+        ("discover", "filter", "where"),
+        ("discover", "eps", "epsilon"),
+        ("bounds", "budget", "epsilon"),
+        ("plan_keys", "max_keys_per_person", "keys_per_person"),
+    ],
+)
+def test_an_argument_of_another_name_is_refused_with_the_one_that_is_meant(visits, call, given, meant):
+    asked = {"plan": lw.count(), "release": lw.count(), "sql": "SELECT COUNT(*) FROM visits"}.get(call, "cost")
+    needed = {} if given in ("eps", "budget") else {"epsilon": 1}
+    with pytest.raises(errors.UnknownArgument, match=f'has no argument {given} .*Did you mean "{meant}"') as caught:
+        getattr(visits, call)(asked, **{given: 1}, **needed)
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, errors.RequestError)
+    assert visits.left() is None
+
+
+@pytest.mark.parametrize(("given", "meant"), [("budget", "epsilon"), ("eps", "epsilon"), ("privacy_unit", "person")])
+def test_a_source_says_what_its_arguments_are_called(given, meant):
+    with pytest.raises(errors.UnknownArgument, match=f'Source has no argument {given} .*Did you mean "{meant}"'):
+        lw.Source(pd.DataFrame({"x": [1]}), name="t", columns={}, **{given: 1})
+    with pytest.raises(
+        errors.UnknownArgument, match=r"Source has no argument qqq \(it has table, name, .*version\)\. No"
+    ):
+        lw.Source(pd.DataFrame({"x": [1]}), name="t", columns={}, qqq=1)
+
+
+def test_the_names_of_arguments_are_checked_by_tools_as_before():
+    assert list(signature(lw.Source).parameters)[:3] == ["table", "name", "columns"]
+    assert "by" in signature(lw.Source.release).parameters
+    assert not any(each.kind is each.VAR_KEYWORD for each in signature(lw.Source.release).parameters.values())
+
+
+def test_no_groups_may_be_written_as_none(visits):
+    assert visits.plan(lw.count(), by=None, epsilon=1) == visits.plan(lw.count(), epsilon=1)
+    assert visits.plan(lw.count(), by=(), epsilon=1) == visits.plan(lw.count(), epsilon=1)
+    assert visits.plan("SELECT COUNT(*) FROM visits", by=None, epsilon=1).groups == 1
+
+
+def test_a_source_without_a_total_says_how_to_give_one(tmp_path):
+    frame = pd.DataFrame({"x": [0.5]})
+    described = {"name": "t", "columns": {"x": lw.number(0, 1)}, "ledger": tmp_path / "t.ledger"}
+    source = lw.Source(frame, **described)
+    advice = r'Source "t" gives no total ε.*lw\.Source\(…, epsilon=1\) in Python, .* epsilon = 1 in a source file'
+    for asked in (lambda: source.ledger, lambda: source.release(lw.count(), epsilon=1)):
+        with pytest.raises(errors.NoLedger, match=advice) as caught:
+            asked()
+        assert "Nothing was charged" in str(caught.value)
+    plan = source.plan(lw.count(), epsilon=1)
+    assert re.search(advice, str(plan))
+    assert re.search(advice, str(plan.lacking))
+    lw.Source(frame, **described, epsilon=1).ledger  # noqa: B018  # which makes it
+    assert source.plan(lw.count(), epsilon=1).lacking is None
+    assert source.ledger.total == 1

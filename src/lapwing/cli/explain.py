@@ -43,15 +43,15 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
         advice = "Ask the same question again to complete it, at no charge."
         raise InvalidRequest(f"Entry {entry} has no answer yet", advice)
     if isinstance(found, Discovery):
-        keys = replace(found.at(confidence), plan=found.plan.on(opened.dialect))
+        keys = replace(opened.beside(found).at(confidence), plan=found.plan.on(opened.dialect))
         if form == "json":
             print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
         else:
             click.echo(_key_stages(keys))
         return
-    made = found.release if isinstance(found, Bounds) else found
+    made = opened.beside(found.release if isinstance(found, Bounds) else found)
     made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
-    shown = found if isinstance(found, Bounds) else made
+    shown = opened.beside(found) if isinstance(found, Bounds) else made
     if form == "json":
         print_json(plan=made.plan.to_dict(), release=shown.to_dict())
     else:

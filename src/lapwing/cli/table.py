@@ -151,7 +151,9 @@ def _left(source: Source) -> str:
         return "The ledger cannot be reached."
     except InvalidSource as refusal:  # it is where it was kept before
         return str(refusal)
-    return "There is no ledger yet: the first release creates it." if left is None else f"ε left: {text(left)}"
+    if left is None:  # without a total the plan has said what is lacking
+        return f"There is no ledger yet{': the first release creates it' if source.epsilon is not None else ''}."
+    return f"ε left: {text(left)}"
 
 
 @click.command()
@@ -280,7 +282,7 @@ def _write(made: Release, form: str, output: str | None) -> None:
 
 def _show(made: Release, form: str) -> None:
     """Print a release, a long one piece by piece."""
-    from ..release.result import csv_text
+    from ..release.columns import csv_text
 
     if form == "csv":
         for number, piece in enumerate(made.pieces()):

@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from fnmatch import fnmatch
 from glob import glob, has_magic
 from itertools import takewhile
@@ -116,6 +117,14 @@ class DuckDBTable(Table):
             return False
         same = file.resolve() == Path(self.path).resolve()
         return same or (has_magic(self.path) and fnmatch(str(file.resolve()), str(Path(self.path).resolve())))
+
+    def modified(self) -> datetime | None:
+        if self.path is None:
+            return None
+        try:
+            return datetime.fromtimestamp(max(Path(file).stat().st_mtime for file in _files(self.path)), UTC)
+        except (OSError, OverflowError, Problem, ValueError):
+            return None
 
     def fields(self) -> list[Field]:
         return self.guarded("could not be opened", "Nothing was charged.", self._described)

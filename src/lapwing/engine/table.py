@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
@@ -111,6 +112,10 @@ class Table(ABC):
     def holds(self, file: Path) -> bool:
         """Return whether a file is, or if it is made will be, one of the table's."""
         return False
+
+    def modified(self) -> datetime | None:
+        """Return when the files of the table were last modified; None where it has none, or they are out of reach."""
+        return None
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         """Refuse, before anything is charged, a table that lacks a column, or has it in a type that does not fit."""

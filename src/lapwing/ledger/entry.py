@@ -22,7 +22,7 @@ class Entry:
 
     ``kind`` is open, charge, answer, analyst (a name and its cap) or total.  ``epsilon`` and ``delta`` are what was
     charged, or the new cap or total.  Of a charge, ``answer`` is the recorded answer if ``answered``, and
-    ``repeated`` says that this call found the entry instead of making it.
+    ``recorded_at`` the time of that; ``repeated`` says that this call found the entry instead of making it.
     """
 
     number: int
@@ -39,6 +39,7 @@ class Entry:
     answer: Any = None
     answered: bool = False
     repeated: bool = False
+    recorded_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Budget:
         return max(self.total - self.spent, Fraction(0))
 
 
-def entry_of(row: Row, answer: str | None = None, *, repeated: bool = False) -> Entry:
+def entry_of(row: Row, answer: str | None = None, *, repeated: bool = False, recorded_at: str | None = None) -> Entry:
     """Return the entry that a row holds, with the text of its answer."""
     return Entry(
         number=row["number"],
@@ -72,6 +73,7 @@ def entry_of(row: Row, answer: str | None = None, *, repeated: bool = False) -> 
         answer=None if answer is None else json.loads(answer),
         answered=answer is not None,
         repeated=repeated,
+        recorded_at=recorded_at,
     )
 
 

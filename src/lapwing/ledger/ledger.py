@@ -47,9 +47,6 @@ from .store import VERSION, Row, Store, Turn
 _WAIT = 30
 """How many seconds to wait for others who write, if nobody says."""
 
-_MAKING = 7667
-"""The number of the lock that whoever makes a ledger on a server holds."""
-
 
 class Ledger:
     """A ledger in an SQLite file or a PostgreSQL database; make one with ``Ledger.open``."""
@@ -153,10 +150,12 @@ class Ledger:
         """Return all entries, in their order; with ``answers``, each charge holds its answer too."""
         with self._turn() as turn:
             rows = store.rows(turn.connection, store.ALL)
-            by_charge = {row["charge"]: row["number"] for row in rows if row["kind"] == "answer"}
+            by_charge = {row["charge"]: row for row in rows if row["kind"] == "answer"}
             wanted = store.rows(turn.connection, sa.select(store.answers)) if answers else []
         texts = {row["number"]: row["text"] for row in wanted}
-        found = [entry_of(row, texts.get(by_charge.get(row["number"], 0))) for row in rows]
+        of_charge = [by_charge.get(row["number"], {"number": 0, "time": None}) for row in rows]
+        each = zip(rows, of_charge, strict=True)
+        found = [entry_of(row, texts.get(answer["number"]), recorded_at=answer["time"]) for row, answer in each]
         return [replace(entry, answered=entry.number in by_charge) for entry in found]
 
     def entry(self, number: int) -> Entry | None:
@@ -166,6 +165,12 @@ class Ledger:
         with self._turn() as turn:
             found = store.rows(turn.connection, store.BY_NUMBER, number=number)
             return replace(self._found(turn.connection, self._sound(found[0])), repeated=False) if found else None
+
+    def recorded_at(self, number: int) -> str | None:
+        """Return when the answer of a charge was recorded; None if it has none yet."""
+        with self._turn() as turn:
+            answers = store.rows(turn.connection, store.BY_CHARGE, charge=number)
+            return self._sound(answers[0])["time"] if answers else None
 
     # --- spending ---
 
@@ -344,17 +349,18 @@ class Ledger:
 
     def _found(self, connection: sa.Connection, row: Row) -> Entry:
         """Return an entry that was there before, with its answer."""
-        return entry_of(row, self._text(connection, row), repeated=True)
+        text, time = self._text(connection, row)
+        return entry_of(row, text, repeated=True, recorded_at=time)
 
-    def _text(self, connection: sa.Connection, row: Row) -> str | None:
-        """Return the text of the answer of a charge, as it was recorded; None if there is none yet."""
+    def _text(self, connection: sa.Connection, row: Row) -> tuple[str | None, str | None]:
+        """Return the text of the answer of a charge, as it was recorded, and when; None if there is none yet."""
         answers = store.rows(connection, store.BY_CHARGE, charge=row["number"])
         if not answers:
-            return None
+            return None, None
         text: str | None = connection.scalar(store.TEXT, {"number": answers[0]["number"]})
         if text is None or sha256(text) != self._sound(answers[0])["answer"]:
             raise self._damaged(f"entry {answers[0]['number']}: its answer is not the one recorded")
-        return text
+        return text, answers[0]["time"]
 
     def _refuse_beyond(self, last: Row, mine: Row | None, amount: int, amount_delta: int) -> None:
         """Refuse a charge beyond what is left, by the tighter of the total and the analyst's cap."""
@@ -398,7 +404,7 @@ class Ledger:
         server = self._kept.file is None
         with self._transaction(write=server) as connection:
             if server:  # one that is being made has some of its tables, or tables without rows
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock_shared({_MAKING})")
+                store.lock_making(connection, shared=True)
             return self._is_made(connection)
 
     def _is_made(self, connection: sa.Connection) -> bool:
@@ -430,7 +436,7 @@ class Ledger:
                 store.put_new(self._kept.file, self.where, wait, fill)
             return
         with self._transaction(write=True) as connection:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MAKING})")
+            store.lock_making(connection, shared=False)
             if not self._is_made(connection):
                 self._fill(connection, total, total_delta)
 

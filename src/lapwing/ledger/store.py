@@ -71,6 +71,9 @@ answers = sa.Table(
 
 Row = dict[str, Any]
 
+_MAKING = 7667
+"""The number of the lock that whoever makes a ledger on a server holds."""
+
 PLACE = "the path of a file or a postgresql:// URL"
 _URL = re.compile(r"postgres(ql)?(:|//)|.*(://|\bpassword\s*=)", re.IGNORECASE | re.DOTALL)
 """What is meant as a URL, or as the settings of a connection; as a path it would be shown, a password with it."""
@@ -108,6 +111,11 @@ def tables(connection: sa.Connection) -> set[str]:
         return set(sa.inspect(connection).get_table_names())
     found = sa.text("SELECT to_regclass(CAST(:name AS text)) IS NOT NULL")
     return {name for name in metadata.tables if connection.scalar(found, {"name": name})}
+
+
+def lock_making(connection: sa.Connection, *, shared: bool) -> None:
+    """Wait, on a server, until nobody makes a ledger there, and let nobody begin; ``shared`` only to look."""
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{'_shared' if shared else ''}({_MAKING})")
 
 
 def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) -> list[Row]:

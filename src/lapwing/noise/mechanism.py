@@ -71,7 +71,8 @@ def laplace(
         value: an int (stays an int), a float, or an array or list of either; its shape is public.
         sensitivity: the most that one person (privacy unit) can move the value, in L1 over all its cells; any upper
             bound is safe.
-        epsilon: the privacy loss, a number with at most nine decimal places, 0 < ε ≤ 1000.
+        epsilon: the privacy loss, a number with at most nine decimal places, 0 < ε ≤ 1000; a float is rounded
+            down to nine.
         entropy: the source of randomness; change it only in tests.
     """
     return LaplaceMechanism(sensitivity, epsilon).release(value, entropy=entropy)

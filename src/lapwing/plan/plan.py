@@ -69,6 +69,7 @@ class Plan:
     rows: int
     clipped: tuple[Clipped, ...] = ()
     dialect: Dialect = DUCKDB
+    lacking: str | None = None
 
     @cached_property
     def groups(self) -> int:
@@ -278,7 +279,7 @@ class Plan:
         if len(self.parts) > 1:
             shares = ", ".join(f"{part.measurement.name}: {_short(part.epsilon)}" for part in self.parts)
             lines.append(f"ε is split: {shares}")
-        return "\n".join([*lines, *map(str, self.clipped)])
+        return "\n".join([*lines, *map(str, self.clipped), *([] if self.lacking is None else [self.lacking])])
 
 
 def level_of(statistic: Statistic) -> dict[str, str]:

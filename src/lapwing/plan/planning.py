@@ -71,6 +71,12 @@ def make_plan(
         if least is None:
             raise OutOfReach(wanted[0][1], exact.MAX_EPSILON, "Ask for a larger error, or assume more rows.")
         made = plan(Fraction(least, NANO), needs)
+    _refuse_too_large(made)
+    return made
+
+
+def _refuse_too_large(made: Plan) -> None:
+    """Refuse a plan whose noise, cells or values are more than can be drawn, held or chosen."""
     scale = max(map(made.scale, made.parts), default=Fraction(0))
     if scale > _LARGEST_SCALE:
         about = f"about 2^{int(scale).bit_length()}"
@@ -78,11 +84,10 @@ def make_plan(
     cells = max(sum(made.length(part) * len(part.measurement.names) for part in made.parts), made.groups)
     if cells > MAX_CELLS:
         raise TooLarge("The number of cells", f"{cells:,}", f"{MAX_CELLS:,}", "Group by fewer keys, or by wider bins.")
-    values = made.groups * sum(each.chosen_values for each in measured)
+    values = made.groups * sum(each.chosen_values for each in made.measured)
     if values > MAX_VALUES:
         what = "The number of quantiles in all groups"
         raise TooLarge(what, f"{values:,}", f"{MAX_VALUES:,}", "Ask for fewer, or group by fewer keys.")
-    return made
 
 
 def _weights(query: Query, measured: Sequence[Measurement]) -> list[Fraction]:

@@ -19,6 +19,7 @@ from sqlglot.tokenizer_core import TokenType
 from .. import exact
 from ..errors import InvalidParameter, UnsupportedQuery
 from . import query
+from .expressions import refuse_no_text
 from .query import All, Compare, Condition, Missing, OneOf, Some, Value, joined, negated
 from .schema import Column, Schema, is_unicode
 
@@ -56,7 +57,9 @@ _ADVICE: dict[type[exp.Expression], tuple[str, str]] = {
 
 def parse_condition(text: str, schema: Schema) -> Condition:
     """Return the condition that a text such as "age >= 65 AND ward = 'north'" states."""
-    if not isinstance(text, str) or len(text) > _LONGEST:
+    if not isinstance(text, str):
+        refuse_no_text(text, "where")
+    if len(text) > _LONGEST:
         raise InvalidParameter(text, "condition", "a text such as 'age >= 65'")
     return condition_of(parsed(f"SELECT 1 WHERE {text}", "where").this, schema)
 

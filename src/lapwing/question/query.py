@@ -16,6 +16,7 @@ from typing import Literal, overload
 from .. import exact
 from ..errors import InvalidParameter, MissingParameter, UselessParameter
 from ..exact import Number
+from .expressions import refuse_no_text
 from .schema import MOST_BINS, Schema, bin_edges
 
 StatisticKind = Literal[
@@ -328,7 +329,7 @@ def proportion(
 ) -> Statistic:
     """Ask for the share of rows for which a condition is true, for example "age >= 65"."""
     if not isinstance(condition, str):
-        raise InvalidParameter(condition, "condition", "a text such as 'age >= 65'")
+        refuse_no_text(condition, "condition")
     return _statistic("proportion", None, weight, error, name, condition=condition)
 
 

@@ -14,10 +14,11 @@ from typing import Any
 from sqlglot import exp
 
 from .. import exact
-from ..errors import InvalidParameter, MissingParameter, TooLarge, UnsupportedQuery, UselessParameter
+from ..errors import InvalidParameter, MissingParameter, Shown, TooLarge, UnsupportedQuery, UselessParameter
 from ..exact import Number
 from . import query
 from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
+from .expressions import refuse_no_text
 from .query import Condition, Query, Statistic, named, quoted
 from .schema import MOST_BINS, Column, Schema, bin_edges, equal_bins
 
@@ -67,7 +68,7 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
 
 def make_query(
     statistics: Sequence[Statistic | Sequence[Statistic]],
-    by: Sequence[str] | str,
+    by: Sequence[str] | str | None,
     where: Condition | str | None,
     schema: Schema,
     bins: Mapping[str, tuple[Fraction, ...]] | None = None,
@@ -77,19 +78,15 @@ def make_query(
 
     ``bins`` are the edges, ``titles`` the names of keys that are given in the query itself.
     """
+    by = () if by is None else by
     if not isinstance(by, str | Sequence):
-        raise InvalidParameter(by, "by", "the name of a column, or a list of them")
-    if where is not None and not isinstance(where, str | Condition):
-        raise InvalidParameter(where, "where", "a text such as 'age >= 65'")
+        raise InvalidParameter(
+            Shown(f"a {type(by).__name__}"), "by", 'the name of a column, such as "ward", or several'
+        )
+    if not (where is None or isinstance(where, str | Condition)):
+        refuse_no_text(where, "where")
     keys = (by,) if isinstance(by, str) else tuple(by)
-    asked = tuple(_flat(statistics))
-    if len(asked) > _MOST_STATISTICS:
-        raise TooLarge("The number of statistics", str(len(asked)), str(_MOST_STATISTICS), "Ask in several releases.")
-    if not asked:
-        raise MissingParameter("statistics", "Ask for one or more, such as lw.count().")
-    for each in asked:
-        if not isinstance(each, Statistic):
-            raise InvalidParameter(each, "statistic", "what lw.count(), lw.mean(…) and the like return")
+    asked = _asked(statistics)
     by = tuple(schema.column(key)[0] for key in keys)
     edges = dict(bins or {})
     binned = [each for each in asked if each.kind in ("histogram", "cdf")]
@@ -111,6 +108,30 @@ def make_query(
         else:
             edges[name] = _limits(edges.get(name) or column.edges or (), column)
             asked = (replace(one, column=name, edges=None, bins=None),)
+    _check_keys(by, edges, schema)
+    checked = [_checked(each, schema) for each in asked]
+    condition = parse_condition(where, schema) if isinstance(where, str) else where
+    shown = tuple((titles or {}).get(key, key) for key in by)
+    if len({title.casefold() for title in shown}) != len(shown):
+        raise UnsupportedQuery("two keys of one name", "Give every key a name of its own.")
+    return Query(schema.name, named(checked, shown), by, condition, tuple(sorted(edges.items())), shown)
+
+
+def _asked(statistics: Sequence[object]) -> tuple[Statistic, ...]:
+    """Return the statistics, checked: one or more, and not too many."""
+    asked = tuple(_flat(statistics))
+    if len(asked) > _MOST_STATISTICS:
+        raise TooLarge("The number of statistics", str(len(asked)), str(_MOST_STATISTICS), "Ask in several releases.")
+    if not asked:
+        raise MissingParameter("statistics", "Ask for one or more, such as lw.count().")
+    for each in asked:
+        if not isinstance(each, Statistic):
+            raise InvalidParameter(each, "statistic", "what lw.count(), lw.mean(…) and the like return")
+    return asked
+
+
+def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) -> None:
+    """Refuse keys that are named twice, or of which the groups are not public."""
     for key in by:
         if schema.columns[key].labels is None and key not in edges:
             advice = "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
@@ -119,12 +140,6 @@ def make_query(
             raise UnsupportedQuery(f'GROUP BY "{key}", which has no keys', advice)
     if len(set(by)) != len(by):
         raise UnsupportedQuery("a key twice", "Name every key once.")
-    checked = [_checked(each, schema) for each in asked]
-    condition = parse_condition(where, schema) if isinstance(where, str) else where
-    shown = tuple((titles or {}).get(key, key) for key in by)
-    if len({title.casefold() for title in shown}) != len(shown):
-        raise UnsupportedQuery("two keys of one name", "Give every key a name of its own.")
-    return Query(schema.name, named(checked, shown), by, condition, tuple(sorted(edges.items())), shown)
 
 
 def _limits(edges: Sequence[Fraction], column: Column) -> tuple[Fraction, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -131,6 +132,10 @@ class Bounds:
     """
 
     release: Release
+
+    def beside(self, modified: datetime | None) -> Bounds:
+        """Return the same answer; one that was recorded before its table was modified says so."""
+        return replace(self, release=self.release.beside(modified))
 
     @property
     def name(self) -> str:
@@ -261,9 +266,9 @@ class Bounds:
         some = bool(self._occupied)
         share = dict(zip(("value", "low", "high"), self.outside, strict=True)) if some else None
         told = self.release.to_dict()
-        kept = ("source", "entry", "repeated", "epsilon", "delta", "neighbors", "rows_per_person", "query", "remaining")
+        own = ("confidence", "simultaneous", "view", "columns", "rows", "private")
         found = {
-            **{key: told[key] for key in kept},
+            **{key: each for key, each in told.items() if key not in own},
             "column": self.name,
             "low": exact.text(self.low) if some else None,
             "high": exact.text(self.high) if some else None,

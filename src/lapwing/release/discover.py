@@ -15,23 +15,26 @@ that stays below the threshold is neither recorded nor shown.  Proofs: docs/expl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from functools import cached_property
 from shlex import quote
 from typing import Any
 
+import numpy as np
+
 from .. import exact, report
 from ..engine.dialect import DUCKDB, Dialect
 from ..engine.keys import LoweredKeys, lower_keys
 from ..engine.table import COMPLETE, Table
-from ..errors import CannotDeclare, InvalidParameter, InvalidSource, UnsupportedQuery
+from ..errors import CannotDeclare, InvalidParameter, InvalidSource, UnknownName, UnsupportedQuery
 from ..exact import Number
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
 from ..measure.cells import Progress
+from ..measure.measurement import Estimate
 from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE
@@ -40,11 +43,16 @@ from ..plan.plan import bar_confidence
 from ..question.condition import parse_condition
 from ..question.query import Condition, count, named, quoted
 from ..question.schema import MAX_ROWS_PER_PERSON, Column, Key, Schema, keys, written
+from . import arrow
+from .columns import csv_text, ends, key_values
 from .pipeline import answered, unfit
-from .result import csv_text, library
+from .recorded import age, modified_after
+from .result import library
 
 MOST_DELTA = Fraction(1, 100)
 _TEXT_ROWS = 40
+_ARRAYS = {"integer": np.int64, "boolean": np.bool_}
+"""The arrays that hold keys of a kind; texts are objects."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +245,9 @@ def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None)
         raise unfit(ledger)
     left = ledger.remaining, ledger.delta.remaining
     completed = entry.repeated and not entry.answered
-    return Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
+    recorded_at = entry.recorded_at or ledger.recorded_at(entry.number)
+    made = Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
+    return replace(made, recorded_at=recorded_at)
 
 
 def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:
@@ -254,8 +264,11 @@ def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:
 class Discovery:
     """The keys that were found, in their own order, with noisy counts: print it, or take ``keys`` and ``column()``.
 
-    ``entry`` is its number in the ledger.  A key that few people have is not in it; neither is it known whether there
-    are any.  Counts are of people (of rows without a person column), each counted for at most keys_per_person keys.
+    ``len(found)``, a loop, ``found["count"]`` and what reads Arrow treat it as a release with a row for each key.
+
+    ``entry`` is its number in the ledger, ``recorded_at`` and ``modified_at`` are as of a release.  A key that few
+    people have is not in it; neither is it known whether there are any.  Counts are of people (of rows without a person
+    column), each counted for at most keys_per_person keys.
     """
 
     plan: KeyPlan
@@ -267,6 +280,12 @@ class Discovery:
     analyst: str | None = None
     confidence: Fraction = NINETY_FIVE
     completed: bool = False
+    recorded_at: str | None = None
+    modified_at: str | None = None
+
+    def beside(self, modified: datetime | None) -> Discovery:
+        """Return the same answer; one that was recorded before its table was modified says so."""
+        return replace(self, modified_at=modified_after(self.recorded_at, modified) if self.repeated else None)
 
     def at(self, confidence: Number) -> Discovery:
         """Return the same answer with error bars of another confidence."""
@@ -338,11 +357,32 @@ class Discovery:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each key: the key, and the value, low and high of its count."""
-        found = zip(self.keys, self._bars(), strict=True)
-        return [
-            {self.plan.name: written(key), self._count: {"value": value, "low": low, "high": high}}
-            for key, (value, low, high) in found
-        ]
+        return list(self)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for key, (value, low, high) in zip(self.keys, self._bars(), strict=True):
+            yield {self.plan.name: written(key), self._count: {"value": value, "low": low, "high": high}}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __contains__(self, name: object) -> bool:
+        return name in (self.plan.name, self._count)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the array of keys, or the ``Estimate`` of their counts: arrays value, low and high."""
+        if not isinstance(name, str) or name not in self:
+            raise UnknownName(name, "The discovery", [self.plan.name, self._count])
+        if name == self.plan.name:
+            return key_values(self.keys)
+        return Estimate(*np.array(self._bars(), dtype=np.int64).reshape(-1, 3).T)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the columns of ``flat`` to whoever reads Arrow: pl.DataFrame(found), pa.table(found), DuckDB."""
+        kind = self.plan.schema.columns[self.plan.name].kind
+        own = arrow.days(self.keys) if kind == "date" else np.array(self.keys, dtype=_ARRAYS.get(kind, np.object_))
+        columns = {self.plan.name: own, **dict(ends({self._count: self[self._count]}))}
+        return arrow.stream([columns], requested_schema)
 
     def _bars(self) -> list[tuple[int, int, int]]:
         margin = self._margin
@@ -355,6 +395,8 @@ class Discovery:
             "source": plan.schema.name,
             "entry": self.entry,
             "repeated": self.repeated,
+            "recorded_at": self.recorded_at,
+            "modified_at": self.modified_at,
             "epsilon": exact.text(plan.epsilon),
             "delta": exact.text(plan.delta),
             "neighbors": plan.schema.neighbors,
@@ -425,7 +467,8 @@ class Discovery:
         """What was charged and what is left, as a sentence."""
         left = f"Left: ε = {exact.text(self.remaining)}, δ = {exact.text(self.remaining_delta)}"
         if self.repeated:
-            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {left}"
+            old = age(self.recorded_at, self.modified_at)
+            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {old}  {left}"
         if self.completed:
             return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
         spent = f"ε = {exact.text(self.epsilon)}, δ = {exact.text(self.delta)}"

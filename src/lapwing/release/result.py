@@ -5,11 +5,11 @@ It sees what the ledger holds, noisy integers, and the plan: nothing here is pri
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import exact, report
-from ..errors import InvalidParameter, MissingLibrary, OutputError
+from ..errors import InvalidParameter, MissingLibrary, OutputError, UnknownName
 from ..exact import Number
 from ..measure.cells import Column, Progress, unpacked
 from ..measure.linear import Noisy
@@ -30,8 +30,11 @@ from ..measure.measurement import Estimate
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.plan import Plan, bar_confidence, level_of
 from ..question.schema import Key, bin_labels, written
+from . import arrow, plots
+from .columns import csv_text, days_or_keys, ends, key_array, key_values
 from .estimate import Estimator
 from .files import in_place_of, write_parquet
+from .recorded import age, modified_after
 
 _TEXT_ROWS = 40
 _PIECE_ROWS = 250_000
@@ -42,7 +45,13 @@ _PIECE_ROWS = 250_000
 class Release:
     """The answer of a release: print it, or take ``rows``, ``to_pandas()``, ``to_dict()`` and the like.
 
-    ``entry`` is its number in the ledger, None for what is public anyway.  ``at`` gives the same answer with other
+    ``len(answer)`` is the number of groups, a loop goes over their ``rows``, and ``answer["count"]`` has the arrays
+    ``value``, ``low`` and ``high`` of a statistic, or a column of keys.  What reads Arrow takes it as it is:
+    ``pl.DataFrame(answer)``, ``pa.table(answer)``, ``pd.DataFrame.from_arrow(answer)``, ``FROM answer`` in DuckDB.
+
+    ``entry`` is its number in the ledger, None for what is public anyway; ``recorded_at`` the time of the record, and
+    ``modified_at`` that at which the files of the table were modified, if this is a recorded answer and they were
+    modified after it: then ask with a new version of the source.  ``at`` gives the same answer with other
     error bars, ``nonnegative`` one without negative counts; both only look at what was released, and cost nothing.
     """
 
@@ -56,6 +65,8 @@ class Release:
     simultaneous: bool = False
     view: Literal["unbiased", "nonnegative"] = "unbiased"
     completed: bool = False
+    recorded_at: str | None = None
+    modified_at: str | None = None
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
         """Return the same answer with error bars of another confidence, or that hold for all cells at once."""
@@ -70,6 +81,10 @@ class Release:
         Single cells are nearer to the truth, but totals over many cells become too large: sum the unbiased view.
         """
         return self._seen(view="nonnegative")
+
+    def beside(self, modified: datetime | None) -> Release:
+        """Return the same answer; one that was recorded before its table was modified says so."""
+        return self._seen(modified_at=modified_after(self.recorded_at, modified) if self.repeated else None)
 
     def _seen(self, **changes: Any) -> Release:
         """Return another view of the same noisy integers, which are read from the record once."""
@@ -169,14 +184,43 @@ class Release:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each group: its keys, and for each statistic value, low and high."""
-        columns = [(name, [end.tolist() for end in each]) for name, each in self.estimates.items()]
-        found = []
-        for i, labels in enumerate(self.labels):
-            row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
-            for name, (value, low, high) in columns:
-                row[name] = {"value": value[i], "low": low[i], "high": high[i]}
-            found.append(row)
-        return found
+        return list(self)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the dicts of ``rows``; few groups are estimated at a time."""
+        groups, slices = product(*self._labels), self._slices
+        for some in slices:
+            found = self.estimates if len(slices) == 1 else self._estimates(some)
+            columns = [(name, [end.tolist() for end in each]) for name, each in found.items()]
+            for i, labels in zip(range(some.stop - some.start), groups, strict=False):
+                row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
+                for name, (value, low, high) in columns:
+                    row[name] = {"value": value[i], "low": low[i], "high": high[i]}
+                yield row
+
+    def __len__(self) -> int:
+        return self.plan.groups
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the ``Estimate`` of a statistic, arrays value, low and high; or the array of a column of keys."""
+        if not isinstance(name, str) or name not in self._names:
+            raise UnknownName(name, "The release", self._names)
+        if name not in self.keys:
+            return self.estimates[name]
+        at = self.keys.index(name)
+        return key_values(self._labels[at])[self._places(slice(0, self.plan.groups))[at]]
+
+    @property
+    def _names(self) -> list[str]:
+        return [*self.keys, *(str(statistic.name) for statistic in self.plan.query.statistics)]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the columns of ``flat`` to whoever reads Arrow: pl.DataFrame(answer), pa.table(answer), DuckDB."""
+        with self._writing("Arrow stream"):
+            return arrow.stream(self._arrays(days_or_keys), requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as JSON holds it (docs/reference/json.md)."""
@@ -184,6 +228,8 @@ class Release:
             "source": self.plan.schema.name,
             "entry": self.entry,
             "repeated": self.repeated,
+            "recorded_at": self.recorded_at,
+            "modified_at": self.modified_at,
             "epsilon": exact.text(self.plan.epsilon) if self.entry is not None else "0",
             "delta": "0",
             "neighbors": self.plan.schema.neighbors,
@@ -210,7 +256,7 @@ class Release:
     def _flat(self, groups: slice, found: Mapping[str, Estimate]) -> dict[str, list[Any]]:
         each = zip(self.keys, self._labels, self._places(groups), strict=True)
         keys: dict[str, list[Any]] = {key: [labels[i] for i in places.tolist()] for key, labels, places in each}
-        return keys | {name: end.tolist() for name, end in _ends(found)}
+        return keys | {name: end.tolist() for name, end in ends(found)}
 
     @property
     def _slices(self) -> list[slice]:
@@ -225,11 +271,11 @@ class Release:
 
     def to_polars(self) -> Any:
         """Return a Polars data frame with the columns of ``flat``."""
-        return library("polars").DataFrame(self.flat())
+        return library("polars").DataFrame(self)
 
     def to_arrow(self) -> Any:
         """Return an Arrow table with the columns of ``flat``."""
-        return library("pyarrow").table(self.flat())
+        return library("pyarrow").table(self)
 
     @overload
     def to_csv(self, path: None = None, progress: Progress | None = None) -> str: ...
@@ -257,12 +303,12 @@ class Release:
         with self._writing(path):
             write_parquet(path, self._arrays(), len(self._slices), progress)
 
-    def _arrays(self) -> Iterator[dict[str, Column]]:
+    def _arrays(self, written_as: Callable[[Sequence[Key]], Column] | None = None) -> Iterator[dict[str, Column]]:
         """Yield the columns of ``flat`` as arrays."""
-        each = list(zip(self.keys, map(_key_array, self._labels), strict=True))
+        each = list(zip(self.keys, map(written_as or key_array, self._labels), strict=True))
         for groups in self._slices:
             keys = {key: labels[places] for (key, labels), places in zip(each, self._places(groups), strict=True)}
-            yield keys | dict(_ends(self._estimates(groups)))
+            yield keys | dict(ends(self._estimates(groups)))
 
     @contextmanager
     def _writing(self, path: str | Path) -> Iterator[None]:
@@ -274,7 +320,7 @@ class Release:
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one HTML page that needs nothing else, and write it to ``path`` if one is given."""
         page = report.html_page(
-            f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._note(), self.plan.sql
+            f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._aged(), self.plan.sql
         )
         if path is not None:
             with self._writing(path), in_place_of(path) as made:
@@ -283,50 +329,16 @@ class Release:
 
     def plot(self, statistic: str | None = None) -> Any:
         """Return an Altair chart of one statistic (the first if none is named), with its error bars."""
-        alt = library("altair")
         name = statistic or str(self.plan.query.statistics[0].name)
         if name not in self.estimates:
             raise InvalidParameter(name, "statistic", f"one of {', '.join(self.estimates)}")
-        value, low, high = (end.tolist() for end in self.estimates[name])
-        if self.plan.query.statistics[0].kind == "cdf":
-            return self._curve(alt, name, value, low, high)
-        groups = [", ".join(str(written(label)) for label in labels) or "all" for labels in self.labels]
-        rows = [
-            {"group": group, "value": v, "low": a, "high": b}
-            for group, v, a, b in zip(groups, value, low, high, strict=True)
-        ]
         title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
-        base = alt.Chart(alt.Data(values=rows), title=title).encode(
-            y=alt.Y("group:N", sort=None, title=", ".join(self.keys) or None)
+        return plots.chart(
+            library("altair"), self.plan.query, name, title, self.keys, self.labels, self.estimates[name]
         )
-        level = next(each.level for each in self.plan.query.statistics if each.name == name)
-        scale = alt.Scale(zero=level is None)
-        bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=name, scale=scale), x2="high:Q")
-        return bars + base.mark_point(filled=True, size=60, opacity=1).encode(x="value:Q")
-
-    def _curve(self, alt: Any, name: str, value: list[float], low: list[float], high: list[float]) -> Any:
-        """Return a distribution function as a curve with a band, one for each group of the keys before the bins."""
-        column = self.plan.query.by[-1]
-        edges = dict(self.plan.query.edges)[column]
-        rows = [
-            {
-                "x": float(edges[i % (len(edges) - 1) + 1]),
-                "group": ", ".join(str(written(label)) for label in labels[:-1]) or "all",
-                "value": value[i],
-                "low": low[i],
-                "high": high[i],
-            }
-            for i, labels in enumerate(self.labels)
-        ]
-        title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
-        keys = ", ".join(self.keys[:-1])
-        color = alt.Color("group:N", sort=None, title=keys) if keys else alt.Color("group:N", legend=None)
-        base = alt.Chart(alt.Data(values=rows), title=title).encode(x=alt.X("x:Q", title=self.keys[-1]), color=color)
-        band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title="share of rows below"), y2="high:Q")
-        return band + base.mark_line().encode(y="value:Q")
 
     def _repr_html_(self) -> str:
-        return f"{self._html(_TEXT_ROWS)}<p>{self._note()}</p>"
+        return f"{self._html(_TEXT_ROWS)}<p>{html.escape(self._aged())}</p>"
 
     def _html(self, most: int | None) -> str:
         labels, found = self._first(most)
@@ -356,6 +368,7 @@ class Release:
             ("error bars", f"{_percent(self.confidence)}{', for all cells at once' if self.simultaneous else ''}"),
             *version,
             ("ledger entry", str(self.entry)),
+            *([] if self.recorded_at is None else [("recorded", self.recorded_at)]),
         ]
 
     @property
@@ -381,6 +394,16 @@ class Release:
         if self.view == "nonnegative":
             told += " Negative numbers are shown as 0: do not add them up."
         return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
+
+    def _aged(self) -> str:
+        """Return the note for a page, which does not tell what was charged."""
+        if not self.repeated:
+            return self._note()
+        return f"{self._note()} This is the recorded answer of entry {self.entry}. {self._age}"
+
+    @property
+    def _age(self) -> str:
+        return age(self.recorded_at, self.modified_at)
 
     def __str__(self) -> str:
         schema, epsilon = self.plan.schema, exact.text(self.plan.epsilon) if self.entry is not None else "0"
@@ -413,7 +436,7 @@ class Release:
             return "The number of rows is public here: nothing was charged."
         left = f"ε left: {exact.text(self.remaining or Fraction(0))}"
         if self.repeated:
-            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {left}"
+            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {self._age}  {left}"
         if self.completed:
             return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
         return f"Charged ε = {exact.text(self.plan.epsilon)} as entry {self.entry}.  {left}"
@@ -429,33 +452,6 @@ def bar_text(value: float, low: float, high: float) -> str:
         half = max(high - value, value - low)
         return f"± {report.shown(half, None if isinstance(half, int) else width)}"
     return f"{report.shown(low, width)} to {report.shown(high, width)}"
-
-
-def _ends(found: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
-    """Return the columns of estimates under their names."""
-    endings = "", "_low", "_high"
-    return [(f"{name}{ending}", end) for name, each in found.items() for ending, end in zip(endings, each, strict=True)]
-
-
-def _key_array(labels: Sequence[Key]) -> Column:
-    """Return the keys of a column as Parquet holds them; where some are texts, all are."""
-    told = [written(label) for label in labels]
-    if any(isinstance(each, str) for each in told):
-        return np.array([str(each) for each in told], dtype=object)
-    return np.array(told)
-
-
-def csv_text(table: Mapping[str, list[Any]], *, header: bool = True) -> str:
-    """Return plain columns as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if header:
-        writer.writerow(table)
-    cells = (
-        [str(cell).lower() if isinstance(cell, bool) else written(cell) for cell in each] for each in table.values()
-    )
-    writer.writerows(zip(*cells, strict=True))
-    return text.getvalue()
 
 
 def _percent(confidence: Fraction) -> str:

@@ -278,7 +278,7 @@ def test_messages_tell_what_to_do(tmp_path):
 def test_too_many_quantiles_are_refused_and_long_work_tells_its_progress(tmp_path):
     columns = {"x": lw.number(0, 120), "g": lw.keys(range(3000))}
     source = source_of(tmp_path, pd.DataFrame({"x": AGES, "g": range(10)}), columns=columns)
-    with pytest.raises(errors.TooLarge, match="over all groups"):
+    with pytest.raises(errors.TooLarge, match="quantiles in all groups"):
         source.plan(lw.quantile("x", [i / 100 for i in range(1, 100)]), by="g", epsilon=1)
     told = []
     source.release(lw.median("x"), by="g", epsilon=1, intervals=False, progress=told.append)

@@ -24,9 +24,9 @@ from lapwing.measure.measurement import Sums
 from lapwing.noise.entropy import EntropyForTests
 from lapwing.question.schema import MAX_CELLS
 from lapwing.release import files, result
+from lapwing.release.columns import csv_text
 from lapwing.release.pipeline import Tally
 from lapwing.release.recall import recall
-from lapwing.release.result import csv_text
 from tests.tables import plan_of
 
 from ..cli.test_main import run

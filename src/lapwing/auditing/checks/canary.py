@@ -202,6 +202,25 @@ def _questions(source: Source) -> dict[str, Callable[[], Any]]:
     }
 
 
+class _Mask(list[Any]):
+    """Cells in place of a condition, as a mask is; its repr, which tools show with a caller's frame, hides them."""
+
+    def __repr__(self) -> str:
+        return "a mask"
+
+    def __str__(self) -> str:
+        return f"0    {WORD}\n1    {NUMBER}\nName: x, dtype: object"
+
+
+class Expression:
+    """What an expression of pandas that compares a column with a mask looks like from outside."""
+
+    __module__ = "pandas.api.typing"
+
+    def __str__(self) -> str:
+        return f"col('x') > {_Mask()!s}"
+
+
 def _refusals(room: Room, tables: _Tables) -> Finding:
     with listening(room) as heard:
         for form in tables.forms:
@@ -215,6 +234,8 @@ def _refusals(room: Room, tables: _Tables) -> Finding:
                 "too much δ": lambda t: t.discover("key", epsilon=1, delta="0.01"),
                 "a bad ε": lambda t: t.release(query.mean("x"), epsilon="abc"),
                 "bounds of texts": lambda t: t.bounds("key", epsilon=1),
+                "a mask": lambda t: t.release(query.count(), where=_Mask([NUMBER, WORD]), epsilon=1),  # type: ignore[arg-type]
+                "an expression": lambda t: t.release(query.count(), where=Expression(), epsilon=1),  # type: ignore[arg-type]
             }
             for who, call in asked.items():
                 heard.ask(f"{who} of {form}", partial(call, source))

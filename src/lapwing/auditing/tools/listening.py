@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+import duckdb
+
 from ..finding import Finding
 from ..room import Room
 
@@ -127,6 +129,9 @@ def _forms(made: Any) -> Iterator[str | bytes]:
         if hasattr(made, name) and not (name == "to_toml" and getattr(made, "keys", None) == ()):
             form = getattr(made, name)()
             yield form if isinstance(form, str) else json.dumps(form)
+    if hasattr(made, "__arrow_c_stream__"):
+        read = duckdb.connect().sql("SELECT * FROM made")
+        yield f"{read.columns} {read.fetchall()}"
     try:
         yield pickle.dumps(made)
     except (TypeError, pickle.PicklingError, AttributeError):

@@ -1,0 +1,87 @@
+"""What is given in place of a text, such as an expression of Polars or a mask: refused, with the text that works.
+
+What is shown of an expression is made anew from the columns, comparisons and constants in it, by an allow-list, and is
+what the user would write; of anything else only the type is named.  A mask, and an expression that holds one, is data.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from ..errors import InvalidParameter, Shown
+
+_CONSTANT = (
+    r"(?P<day>\d{4}-\d\d-\d\d)|(?P<number>-?\d{1,30}(\.\d{1,30})?)|(?P<truth>[Tt]rue|[Ff]alse)"
+    r"""|["'](?P<text>[\w .:/-]{0,60})["']"""
+)
+_OPERATOR = r"(?P<operator>==|!=|<=|>=|<|>|=|<>)"
+_NAME = r"(?P<name>[^\W\d]\w{0,60})"
+
+_WORDS = {"&": "AND", "|": "OR", "==": "=", "!=": "<>"}
+
+_LIBRARIES: dict[tuple[str, str], tuple[str, str, str]] = {
+    ("polars", "Expr"): (
+        "a Polars expression",
+        rf'\[\(col\("{_NAME}"\)\) {_OPERATOR} \((dyn (int|float): )?({_CONSTANT})\)\]',
+        r"\[\((#\d+)\) ([&|]) \((#\d+)\)\]",
+    ),
+    ("pandas", "Expression"): (
+        "a pandas expression",
+        rf"(?<!~)col\('{_NAME}'\) {_OPERATOR} ({_CONSTANT})(?![\d.])",
+        r"\((#\d+)\) ([&|]) \((#\d+)\)",
+    ),
+    ("duckdb", ""): (
+        "a DuckDB expression",
+        rf'\("{_NAME}" {_OPERATOR} ({_CONSTANT})(::DOUBLE)?\)',
+        r"\((#\d+) (AND|OR) (#\d+)\)",
+    ),
+}
+"""By library and class: what it is called, how it writes a comparison, and how it joins two."""
+
+
+def refuse_no_text(given: object, name: str) -> NoReturn:
+    """Refuse what is no text where a condition belongs; say how it is written."""
+    kind = type(given)
+    title, told = Shown(f"a {kind.__name__}"), None
+    for (module, of), (called, comparison, joined) in _LIBRARIES.items():
+        if kind.__module__.partition(".")[0] == module and (kind.__name__ == of or (not of and _is_duckdb(kind))):
+            title, told = Shown(called), _condition(str(given), comparison, joined)
+    if told is not None:
+        raise InvalidParameter(title, name, f'a text of SQL: write {name}="{told}"')
+    raise InvalidParameter(
+        title, name, f'a text of SQL, such as {name}="age >= 65"; no expression, and no list of rows'
+    )
+
+
+def _is_duckdb(kind: type) -> bool:
+    return "expression" in f"{kind.__module__}.{kind.__name__}".lower()
+
+
+def _condition(text: str, comparison: str, joined: str) -> str | None:
+    """Return the SQL of an expression that is made of comparisons, AND and OR alone; None if there is more in it."""
+    found: list[str] = []
+
+    def kept(sql: str) -> str:
+        found.append(sql)
+        return f"#{len(found) - 1}"
+
+    def inside(number: str) -> str:
+        sql = found[int(number[1:])]
+        return f"({sql})" if " AND " in sql or " OR " in sql else sql
+
+    def both(each: re.Match[str]) -> str:
+        left, how, right = each.groups()
+        return kept(f"{inside(left)} {_WORDS.get(how, how)} {inside(right)}")
+
+    if len(text) > 1000 or "#" in text:
+        return None
+    text = re.sub(comparison, lambda each: kept(_compared(each)), text)
+    for _ in range(20):
+        text = re.sub(joined, both, text)
+    return found[int(text[1:])] if re.fullmatch(r"#\d+", text) else None
+
+
+def _compared(each: re.Match[str]) -> str:
+    constant = each["number"] or (each["truth"] or "").upper() or f"'{each['day'] or each['text'] or ''}'"
+    return f"{each['name']} {_WORDS.get(each['operator'], each['operator'])} {constant}"

@@ -1,0 +1,39 @@
+"""Answers that were recorded before: when that was, and whether the table has been modified since.
+
+The ledger knows a question, not the data: what is asked again of other data under the same name and version gets the
+recorded answer.  No fingerprint of the data is kept, which would tell about them; so the answer says how old it is, and
+the time at which the files of the table were last written, which their owner knows, says whether it may be too old.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def modified_after(recorded_at: str | None, modified: datetime | None) -> str | None:
+    """Return when the table was modified, if that was in a later second than the record, which keeps whole seconds."""
+    if recorded_at is None or modified is None:
+        return None
+    at = modified.astimezone(UTC).replace(microsecond=0)
+    try:
+        return at.isoformat() if at > datetime.fromisoformat(recorded_at) else None
+    except (TypeError, ValueError):  # another program wrote the ledger
+        return None
+
+
+def age(recorded_at: str | None, modified_at: str | None) -> str:
+    """Say how old a recorded answer is, and what to do if it is too old."""
+    if recorded_at is None:
+        return "If the data has changed since then, give the source a new version."
+    made = f"It was recorded on {_shown(recorded_at)}"
+    if modified_at is None:
+        return f"{made}: if the data has changed since, give the source a new version."
+    return (
+        f"{made}, and the table was modified after that, on {_shown(modified_at)}: it may be about older data.  "
+        f'To ask the newer, give the source a new version, such as "{modified_at[:10]}".'
+    )
+
+
+def _shown(time: str) -> str:
+    """Return a time of the ledger for people."""
+    return time.replace("T", " at ").replace("+00:00", " UTC")
