@@ -1,29 +1,51 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lines audit mutants cluster soak check format docs bench coverage clean
+.PHONY: help install demo quick test oldest lines audit mutants cluster soak check format docs bench coverage clean
 
 PYTHON ?= python3
 ROUNDS ?= 200
 MINUTES ?= 60
 BIN := .venv/bin
+USABLE := .venv/.usable
 READY := .venv/.ready
+OLDEST := .venv-oldest
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+$(USABLE): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	@touch $(USABLE)
+
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[postgres,spark,plot,dev]'
-	@touch $(READY)
+	@touch $(USABLE) $(READY)
 
-install: $(READY)  ## put Lapwing and all it needs into .venv
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	rm -rf $(OLDEST)
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[postgres,plot,test]'
+	@touch $(OLDEST)/.ready
 
-demo: $(READY)  ## show what Lapwing does, on built-in data
+install: $(READY)  ## put Lapwing, its extras and the tools of its developers into .venv
+
+demo: $(USABLE)  ## show what Lapwing does, on built-in data
 	@$(BIN)/lapwing demo
+
+quick: $(READY)  ## lint, layers and the fast tests: what a change needs first, in a minute
+	$(BIN)/ruff check --output-format concise .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 -m "not slow" --durations 5 --durations-min 1
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
+
+oldest: $(OLDEST)/.ready  ## run the fast tests with the oldest versions that pyproject.toml allows
+	$(OLDEST)/bin/python -m pytest -q -n auto --maxprocesses 4 -m "not slow" -W ignore
 
 lines: $(READY)  ## run the tests and list the lines that none of them reaches; takes half as long again
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term
@@ -68,4 +90,4 @@ coverage: $(READY)  ## simulate how often error bars hold the truth, into docs/r
 	$(BIN)/python bench/coverage.py
 
 clean:  ## remove what the targets made
-	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info
+	rm -rf .venv .venv-peers .venv-oldest .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info

@@ -504,7 +504,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
     },
     "tests/unit/test_package.py": {
         "test_importing_is_light_and_brings_no_engine": NO_NOISE,
-        "test_the_installed_wheel_works_without_development_packages": TEXTS,
+        "test_what_is_built_works_without_development_packages": TEXTS,
     },
     "tests/unit/ledger/test_place.py": {
         "test_T26_a_file_has_one_budget_whatever_the_working_directory": CHARGES,

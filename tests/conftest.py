@@ -14,6 +14,7 @@ from hypothesis import settings
 from lapwing.noise.entropy import EntropyForTests, SystemEntropy
 
 from .drawn import pytest_configure, pytest_fixture_setup, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401
+from .slow import is_slow
 
 settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
@@ -31,6 +32,12 @@ def _no_real_home(tmp_path_factory):
     os.environ.pop("XDG_DATA_HOME")
     if before is not None:
         os.environ["XDG_DATA_HOME"] = before
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if is_slow(item):
+            item.add_marker("slow")
 
 
 def pytest_terminal_summary(terminalreporter):

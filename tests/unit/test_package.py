@@ -1,10 +1,11 @@
-"""The package as a newcomer meets it: its names, its import, its documents, its wheel."""
+"""The package as a newcomer meets it: its names, its import, its documents, what is built of it."""
 
 import math
 import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import typing
 import venv
@@ -18,6 +19,8 @@ import lapwing as lw
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(p for p in ROOT.rglob("*.md") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
+
+OTHERS = [p for p in PAGES if p.parent.name not in ("tutorial", "how-to")]
 
 
 def test_all_is_what_is_exported():
@@ -78,9 +81,9 @@ def test_links_between_pages_lead_somewhere(page):
 
 
 @pytest.mark.usefixtures("frozen_noise")
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("page", OTHERS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_python_in_the_pages_runs(page, tmp_path, monkeypatch):
-    """Each page's python blocks run in order, in one namespace; doctest pages are run by their own tests."""
+    """Python blocks run in order, in one namespace; tests/test_pages.py runs those of the tutorial and the how-to."""
     blocks = [b for b in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL) if ">>>" not in b]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
@@ -116,13 +119,28 @@ def test_every_tested_version_is_pinned_without_an_address():
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", pin) for pin in pins)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = project["dependencies"] + [d for extra in project["optional-dependencies"].values() for d in extra]
-    named = {pin.split("==")[0].lower().replace("_", "-") for pin in pins}
+    named = {pin.split("==")[0].lower().replace("_", "-") for pin in pins} | {"lapwing"}
     assert {re.split(r"[<>=\[ ]", each)[0].lower() for each in wanted} <= named
 
 
-def test_the_installed_wheel_works_without_development_packages(tmp_path):
-    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)]
+def test_every_lower_bound_is_the_version_that_the_oldest_run_has():
+    pins = dict(re.findall(r"^([\w.-]+)==([\w.]+)$", (ROOT / "constraints-oldest.txt").read_text().lower(), re.M))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + [d for extra in project["optional-dependencies"].values() for d in extra]
+    bounds = [re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", each.lower()) for each in wanted if ">" in each]
+    assert all(bounds), "a bound that this test cannot read"
+    for name, bound in {found.groups() for found in bounds} - {("pyspark", "4.0")}:  # Spark: make cluster, 1 GB
+        assert re.sub(r"(\.0)+$", "", pins[name]) == re.sub(r"(\.0)+$", "", bound), name
+
+
+def test_what_is_built_works_without_development_packages(tmp_path):
+    """The wheel is built from the source distribution: if that lacks a file, the wheel does not work."""
+    build = [sys.executable, "-m", "build", "--outdir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "README.md", "pyproject.toml", "src/lapwing/py.typed"} <= inside
     (wheel,) = tmp_path.glob("*.whl")
     assert "lapwing/py.typed" in zipfile.ZipFile(wheel).namelist()
     venv.create(tmp_path / "env", with_pip=True)

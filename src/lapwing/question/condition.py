@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import TokenType
 
 from .. import exact
 from ..errors import InvalidParameter, UnsupportedQuery

@@ -3,13 +3,11 @@
 import json
 import math
 import random
-import re
 import statistics
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction as F
 from itertools import combinations_with_replacement, product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -452,16 +450,6 @@ def test_the_result_as_json():
     assert told["searched"][0] == {"rows": 1, "pairs": 2, "of": 2}
     assert (told["holds"], told["complete"], told["neighbors"]) == (False, True, "add_remove")
     assert told["largest"]["table"] == ["datetime.date(2020, 1, 1)"]
-
-
-def test_the_page_shows_what_is_printed(monkeypatch, capsys):
-    monkeypatch.setattr(lw, "audit_function", audit_function, raising=False)
-    page = (Path(__file__).parents[3] / "docs/how-to/audit-a-function.md").read_text(encoding="utf-8")
-    names = {}
-    for block, text in re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL):
-        exec(compile(block, "audit-a-function.md", "exec"), names)
-        assert capsys.readouterr().out == text
-    assert page.count("```python") == page.count("```text") == 10
 
 
 # Refusals.
