@@ -139,12 +139,13 @@ NOTHING = "No noise was drawn and nothing was charged."
         (
             lambda: SOURCE.plan(lw.count(), by=5, epsilon=1),
             errors.InvalidParameter,
-            f"by = 5 was asked; by is the name of a column, or a list of them. {NOTHING}",
+            f'by = 5 was asked; by is the name of a column, such as "ward", or several. {NOTHING}',
         ),
         (
             lambda: SOURCE.plan(lw.count(), where=object(), epsilon=1),
             errors.InvalidParameter,
-            f"where = an object was asked; where is a text such as 'age >= 65'. {NOTHING}",
+            'where = an object was asked; where is a text of SQL, such as where="age >= 65"; no expression, '
+            f"and no list of rows. {NOTHING}",
         ),
         (
             lambda: SOURCE.plan(lw.count(), error={1: 2}),

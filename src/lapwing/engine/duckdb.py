@@ -81,7 +81,7 @@ class DuckDBTable(Table):
         self.path: str | None = None
         if isinstance(given, str | PathLike):
             self.path = fspath(given)
-            if not self.is_csv and not _isparquet_sql(self.path):
+            if not self.is_csv and not _is_parquet(self.path):
                 what = "pattern" if has_magic(self.path) else "name"
                 raise InvalidSource(
                     name,
@@ -90,6 +90,12 @@ class DuckDBTable(Table):
                 )
         elif frames.maker_of(given) is None and not isinstance(given, duckdb.DuckDBPyRelation):
             raise InvalidParameter(given, "table", frames.remedy(given) or _TABLES)
+        elif frames.is_too_old(given):
+            raise InvalidSource(
+                name,
+                "is a data frame of pandas 2 or older, in which one cell may change how others are read",
+                "Update pandas to 3.0 or later, or name a file.",
+            )
 
     def __repr__(self) -> str:
         return f"Table({self.path or type(self._given).__name__!r})"
@@ -136,7 +142,7 @@ class DuckDBTable(Table):
         if self.path is None:
             return [Field(label, _UNKNOWN) for label in frames.labels(self._given)]
         files = _files(self.path)
-        if not _isparquet_sql(self.path):
+        if not _is_parquet(self.path):
             heads = [records.names(file, separator_of(self.path)) for file in files]
             return [Field(name, "VARCHAR") for name in same_header(files, heads)]
         for file in files:
@@ -261,7 +267,7 @@ class DuckDBTable(Table):
                 _copy(self._given, places, types, copy)
             restored = [f"CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(types) if kind in _RESTORED]
             replaced = f" REPLACE ({', '.join(restored)})" if restored else ""
-            given = f"(SELECT *{replaced} FROM readparquet_sql({literal(copy)}))"
+            given = f"(SELECT *{replaced} FROM read_parquet({literal(copy)}))"
         elif self.is_csv:
             divided = [records.prepare(each, places, _spill(connection)) for each in self._checked_files()]
             chosen = ", ".join(f"c{at} AS c{i}" for i, at in enumerate(places)) or "1 AS one"
@@ -357,7 +363,7 @@ def _make_source(
     connection.execute(f"CREATE VIEW source AS SELECT {', '.join(cells) or '1 AS one'} FROM given")
 
 
-def _isparquet_sql(path: str) -> bool:
+def _is_parquet(path: str) -> bool:
     return path.lower().endswith((".parquet", ".pq"))
 
 

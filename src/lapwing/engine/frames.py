@@ -59,6 +59,11 @@ def maker_of(given: Any) -> str | None:
     return None
 
 
+def is_too_old(given: Any) -> bool:
+    """Return whether a frame is of a pandas with which claim E0 does not hold: 3.0 is the first that was tested."""
+    return maker_of(given) == "pandas" and int(sys.modules["pandas"].__version__.partition(".")[0]) < 3
+
+
 def remedy(given: Any) -> str | None:
     """Return what to give in place of something that is nearly a table."""
     return next((what for library, name, what in _NEARLY if _is_a(given, library, name)), None)

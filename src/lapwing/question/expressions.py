@@ -43,7 +43,7 @@ _LIBRARIES: dict[tuple[str, str], tuple[str, str, str]] = {
 def refuse_no_text(given: object, name: str) -> NoReturn:
     """Refuse what is no text where a condition belongs; say how it is written."""
     kind = type(given)
-    title, told = Shown(f"a {kind.__name__}"), None
+    title, told = Shown(f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"), None
     for (module, of), (called, comparison, joined) in _LIBRARIES.items():
         if kind.__module__.partition(".")[0] == module and (kind.__name__ == of or (not of and _is_duckdb(kind))):
             title, told = Shown(called), _condition(str(given), comparison, joined)

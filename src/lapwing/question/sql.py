@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from .. import exact
-from ..errors import InvalidParameter, MissingParameter, Shown, TooLarge, UnsupportedQuery, UselessParameter
+from ..errors import InvalidParameter, MissingParameter, TooLarge, UnsupportedQuery, UselessParameter
 from ..exact import Number
 from . import query
 from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
@@ -80,9 +80,7 @@ def make_query(
     """
     by = () if by is None else by
     if not isinstance(by, str | Sequence):
-        raise InvalidParameter(
-            Shown(f"a {type(by).__name__}"), "by", 'the name of a column, such as "ward", or several'
-        )
+        raise InvalidParameter(by, "by", 'the name of a column, such as "ward", or several')
     if not (where is None or isinstance(where, str | Condition)):
         refuse_no_text(where, "where")
     keys = (by,) if isinstance(by, str) else tuple(by)

@@ -10,6 +10,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import lapwing as lw
+from lapwing import errors
 from lapwing.engine.connect import connect
 from lapwing.question.schema import make_schema
 
@@ -136,3 +138,9 @@ def test_a_period_is_nobody_and_a_folder_no_column(tmp_path):
     (tmp_path / "year=2024").mkdir()
     pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "year=2024" / "a.parquet")
     assert [field.name for field in connect(str(tmp_path / "*" / "*.parquet"), "t").fields()] == ["x"]
+
+
+def test_a_frame_of_an_older_pandas_is_refused(monkeypatch):
+    monkeypatch.setattr(pd, "__version__", "2.3.1")
+    with pytest.raises(errors.InvalidSource, match=r"Update pandas to 3\.0"):
+        lw.Source(pd.DataFrame({"x": [1]}), name="t", columns={"x": "integer"}, epsilon=1)
