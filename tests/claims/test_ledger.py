@@ -604,6 +604,7 @@ CALLS = {
     "analysts": lambda ledger: ledger.analysts(),
     "entries": lambda ledger: ledger.entries(),
     "entry": lambda ledger: ledger.entry(1),
+    "after": lambda ledger: ledger.after(2),
     "charge": lambda ledger: ledger.charge("new", "0.1"),
     "find": lambda ledger: ledger.find("a", "0.5"),
     "record": lambda ledger: ledger.record(ledger.entry_of_a, 7),

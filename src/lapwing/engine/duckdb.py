@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatch
+from functools import cached_property
 from glob import glob, has_magic
 from itertools import takewhile
 from os import PathLike, fspath
@@ -100,7 +101,7 @@ class DuckDBTable(Table):
     def __repr__(self) -> str:
         return f"Table({self.path or type(self._given).__name__!r})"
 
-    @property
+    @cached_property
     def is_csv(self) -> bool:  # type: ignore[override]
         return self.path is not None and uncompressed(self.path).endswith((".csv", ".tsv"))
 

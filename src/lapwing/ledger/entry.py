@@ -56,6 +56,16 @@ class Budget:
         return max(self.total - self.spent, Fraction(0))
 
 
+def epsilon_budget(row: Row) -> Budget:
+    """Return the budget of ε after an entry."""
+    return Budget(None, Fraction(row["total"], NANO), Fraction(row["spent"], NANO))
+
+
+def delta_budget(row: Row) -> Budget:
+    """Return the budget of δ after an entry."""
+    return Budget(None, Fraction(row["total_delta"], ATTO), Fraction(row["spent_delta"], ATTO))
+
+
 def entry_of(row: Row, answer: str | None = None, *, repeated: bool = False, recorded_at: str | None = None) -> Entry:
     """Return the entry that a row holds, with the text of its answer."""
     return Entry(

@@ -40,7 +40,7 @@ from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from ..exact import ATTO, NANO, Number
 from . import store
 from .chain import START, State, digest, question_key, sha256
-from .entry import Budget, Entry, atto, canonical_json, entry_of, nano, printable
+from .entry import Budget, Entry, atto, canonical_json, delta_budget, entry_of, epsilon_budget, nano, printable
 from .failure import plainly, transaction
 from .store import VERSION, Row, Store, Turn
 
@@ -122,8 +122,7 @@ class Ledger:
     def delta(self) -> Budget:
         """The δ: total, spent and remaining."""
         with self._turn() as turn:
-            last = turn.last
-        return Budget(None, Fraction(last["total_delta"], ATTO), Fraction(last["spent_delta"], ATTO))
+            return delta_budget(turn.last)
 
     @property
     def head(self) -> str:
@@ -135,7 +134,7 @@ class Ledger:
         """Return the whole budget, or an analyst's."""
         with self._turn() as turn:
             if analyst is None:
-                return Budget(None, Fraction(turn.last["total"], NANO), Fraction(turn.last["spent"], NANO))
+                return epsilon_budget(turn.last)
             row = self._analyst(turn.connection, analyst)
             return Budget(analyst, Fraction(row["cap"], NANO), Fraction(row["cap_spent"], NANO))
 
@@ -166,11 +165,12 @@ class Ledger:
             found = store.rows(turn.connection, store.BY_NUMBER, number=number)
             return replace(self._found(turn.connection, self._sound(found[0])), repeated=False) if found else None
 
-    def recorded_at(self, number: int) -> str | None:
-        """Return when the answer of a charge was recorded; None if it has none yet."""
+    def after(self, number: int) -> tuple[Budget, Budget, str | None]:
+        """Return what is left of ε and δ, and when the answer of a charge was recorded, None if it has none yet."""
         with self._turn() as turn:
             answers = store.rows(turn.connection, store.BY_CHARGE, charge=number)
-            return self._sound(answers[0])["time"] if answers else None
+            recorded_at = self._sound(answers[0])["time"] if answers else None
+        return epsilon_budget(turn.last), delta_budget(turn.last), recorded_at
 
     # --- spending ---
 

@@ -243,11 +243,11 @@ def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None)
     answer = entry.answer
     if not isinstance(answer, dict) or len(answer.get("keys", ())) != len(answer.get("counts", [None])):
         raise unfit(ledger)
-    left = ledger.remaining, ledger.delta.remaining
-    completed = entry.repeated and not entry.answered
-    recorded_at = entry.recorded_at or ledger.recorded_at(entry.number)
-    made = Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
-    return replace(made, recorded_at=recorded_at)
+    epsilon, delta, recorded_at = ledger.after(entry.number)
+    return Discovery(
+        plan, entry.number, entry.answered, answer, epsilon.remaining, delta.remaining, analyst,
+        completed=entry.repeated and not entry.answered, recorded_at=recorded_at,
+    )  # fmt: skip
 
 
 def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:

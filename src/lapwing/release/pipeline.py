@@ -118,8 +118,11 @@ def make_release(
 def released(plan: Plan, ledger: Ledger, entry: Entry, analyst: str | None) -> Release:
     """Return the release of an entry with an answer; refuse an answer that is not one of its question."""
     completed = entry.repeated and not entry.answered
-    made = Release(plan, entry.number, entry.answered, entry.answer, ledger.remaining, analyst, completed=completed)
-    made = replace(made, recorded_at=entry.recorded_at or ledger.recorded_at(entry.number))
+    left, _, recorded_at = ledger.after(entry.number)
+    made = Release(
+        plan, entry.number, entry.answered, entry.answer, left.remaining, analyst,
+        completed=completed, recorded_at=recorded_at,
+    )  # fmt: skip
     try:
         made.cells  # noqa: B018  # read from the record now, and kept
     except (AttributeError, KeyError, TypeError, ValueError):

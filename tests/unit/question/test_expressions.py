@@ -79,7 +79,7 @@ def test_an_expression_is_refused_with_the_text_that_works(source, given, text):
         lambda frame: frame["age"] > CELL,
         {"age": CELL},
     ],
-    ids=str,
+    ids=lambda given: type(given).__name__,
 )
 def test_of_anything_else_only_the_kind_is_told(source, given):
     for asked in (
