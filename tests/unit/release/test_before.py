@@ -1,6 +1,6 @@
 """A ledger that an earlier version wrote: it opens, verifies, and its questions get their answers, free and unchanged.
 
-``data/before.ledger`` and ``data/before.json`` were written before the modules moved into folders, and are not made
+``data/before.sqlite`` and ``data/before.json`` were written before the modules moved into folders, and are not made
 again: whoever has such a ledger keeps it.
 """
 
@@ -33,7 +33,7 @@ LATER = {"repeated", "answered", "remaining", "remaining_delta"}
 
 @pytest.fixture
 def source(tmp_path):
-    shutil.copy(DATA / "before.ledger", tmp_path / "l")
+    shutil.copy(DATA / "before.sqlite", tmp_path / "l")
     columns = {"ward": lw.keys("north", "south"), "cost": lw.number(0, 100), "code": "integer", "age": "number"}
     described = {"person": "patient", "rows_per_person": 2, "columns": columns, "epsilon": 100, "delta": "1e-3"}
     empty = pd.DataFrame({"patient": [], "ward": [], "cost": [], "code": []})  # nothing is read again

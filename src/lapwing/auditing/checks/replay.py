@@ -163,9 +163,12 @@ def _traced(room: Room, question: Question, table: Any, run: Run) -> tuple[Trace
 
 
 def _masked(told: Any) -> Any:
-    """Return an answer without its noisy numbers."""
+    """Return an answer without its noisy numbers, and without the time, which goes on."""
     if isinstance(told, dict):
-        return {key: "…" if key in ("value", "low", "high") else _masked(value) for key, value in told.items()}
+        return {
+            key: "…" if key in ("value", "low", "high", "recorded_at") else _masked(value)
+            for key, value in told.items()
+        }
     return [_masked(each) for each in told] if isinstance(told, list) else told
 
 

@@ -14,7 +14,6 @@ from lapwing.auditing.room import Room
 from lapwing.measure import measurement
 from lapwing.noise.sampler import discrete_laplace
 from lapwing.question.schema import Schema
-from lapwing.release import pipeline
 from lapwing.release.discover import KeyPlan
 
 
@@ -43,12 +42,12 @@ def test_a_wrong_scale_is_found(factor, tmp_path, monkeypatch):
     def scaled(scale, size, entropy, progress=None):
         return discrete_laplace(scale * int(factor * 100) / 100, size)
 
-    monkeypatch.setattr(pipeline, "draws", scaled)
+    monkeypatch.setattr(measurement, "draws", scaled)
     assert not bound._counts(Room(tmp_path), 50_000).passed
 
 
 def test_one_noise_for_all_cells_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(pipeline, "draws", lambda scale, size, entropy, progress=None: np.full(size, 1))
+    monkeypatch.setattr(measurement, "draws", lambda scale, size, entropy, progress=None: np.full(size, 1))
     assert not bound._counts(Room(tmp_path), 1000).passed
 
 
@@ -78,7 +77,7 @@ def test_a_sensitivity_forgotten_for_change_one_is_found(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("frozen_noise")
 def test_a_sensitivity_without_the_rows_of_a_person_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(Schema, "mass", property(lambda own: own.weight))
+    monkeypatch.setattr(Schema, "person_l1", property(lambda own: own.row_weight))
     assert not bound._people(Room(tmp_path), 4000).passed
 
 

@@ -10,8 +10,8 @@ import lapwing as lw
 from lapwing.auditing.checks import coverage
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools import chance
+from lapwing.measure import measurement, partition
 from lapwing.noise.distributions import DiscreteLaplace
-from lapwing.release import estimate, pipeline
 
 TWO_COLUMNS = [each for each in coverage._ASKED if each.what == "rows and two columns"]
 
@@ -46,9 +46,9 @@ def test_bars_of_counts_one_too_wide_are_found(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("frozen_noise")
 def test_bars_of_means_a_tenth_too_narrow_are_found(tmp_path, monkeypatch):
-    whole = estimate.ratio_interval
+    whole = partition.ratio_interval
     monkeypatch.setattr(
-        estimate, "ratio_interval", lambda a, b, scale, *rest, **k: whole(a, b, 0.9 * scale, *rest, **k)
+        partition, "ratio_interval", lambda a, b, scale, *rest, **k: whole(a, b, 0.9 * scale, *rest, **k)
     )
     bad = failed(coverage._groups(Room(tmp_path), 20_000, TWO_COLUMNS))
     assert bad
@@ -57,16 +57,16 @@ def test_bars_of_means_a_tenth_too_narrow_are_found(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("frozen_noise")
 def test_noise_a_fifth_too_large_is_found(tmp_path, monkeypatch):
-    whole = pipeline.draws
-    monkeypatch.setattr(pipeline, "draws", lambda scale, *rest: whole(scale * F(6, 5), *rest))
+    whole = measurement.draws
+    monkeypatch.setattr(measurement, "draws", lambda scale, *rest: whole(scale * F(6, 5), *rest))
     bad = failed(coverage._groups(Room(tmp_path), 20_000, TWO_COLUMNS))
     assert {f"{name} of rows and two columns, at 95%" for name in ("count", "mean", "mean of y")} <= set(bad)
 
 
 @pytest.mark.usefixtures("frozen_noise")
 def test_a_mean_that_is_moved_is_found(tmp_path, monkeypatch):
-    whole = estimate.ratio_interval
-    monkeypatch.setattr(estimate, "ratio_interval", lambda *a, **k: [each + 0.01 for each in whole(*a, **k)])
+    whole = partition.ratio_interval
+    monkeypatch.setattr(partition, "ratio_interval", lambda *a, **k: [each + 0.01 for each in whole(*a, **k)])
     bad = failed(coverage._groups(Room(tmp_path), 20_000, TWO_COLUMNS))
     assert "mean of rows and two columns, above and below" in bad
     assert "count of rows and two columns, above and below" not in bad
@@ -74,16 +74,18 @@ def test_a_mean_that_is_moved_is_found(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("frozen_noise")
 def test_counts_that_are_cut_at_0_are_found(tmp_path, monkeypatch):
-    whole = pipeline.add
-    monkeypatch.setattr(pipeline, "add", lambda *asked: np.maximum(whole(*asked), 0))
+    whole = measurement.add
+    monkeypatch.setattr(measurement, "add", lambda *asked: np.maximum(whole(*asked), 0))
     bad = failed(coverage._empty_groups(Room(tmp_path), 4_000))
     assert {"counts of empty groups, ε = 1", "counts of empty groups, ε = 0.1"} <= set(bad)
 
 
 @pytest.mark.usefixtures("frozen_noise")
 def test_one_noise_value_for_all_cells_is_found(tmp_path, monkeypatch):
-    whole = pipeline.draws
-    monkeypatch.setattr(pipeline, "draws", lambda scale, size, *rest: np.full(size, 1 + abs(whole(scale, 1, *rest)[0])))
+    whole = measurement.draws
+    monkeypatch.setattr(
+        measurement, "draws", lambda scale, size, *rest: np.full(size, 1 + abs(whole(scale, 1, *rest)[0]))
+    )
     bad = failed(coverage._empty_groups(Room(tmp_path), 4_000))
     assert {what for what in bad if what.startswith("the noise")} == {
         "the noise of neighboring groups, ε = 1",
