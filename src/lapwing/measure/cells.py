@@ -1,7 +1,7 @@
-"""Columns of whole numbers: int64 where all of them fit, Python's own integers where not; nothing is ever rounded.
+"""Columns of whole numbers: int64 if all of them fit, else Python's own integers; nothing is ever rounded.
 
-An answer with many of them records a column as text: base64 of zlib of its numbers, each in ``width`` bytes, as few as
-hold all of them, little-endian and in two's complement (docs/reference/ledger.md).
+An answer with many numbers records a column as text: base64 of zlib of its numbers, each in ``width`` bytes, the fewest
+that hold all of them, little-endian and in two's complement (docs/reference/ledger.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Column = NDArray[Any]
 Progress = Callable[[float], None]
 
 READABLE = 100_000
-"""Up to this many integers an answer records them as lists of numbers that people can read."""
+"""An answer with at most this many integers records them as lists of numbers, which people can read."""
 
 _ARRAY_SCALE = 2**50
 _AT_ONCE = 2**16
@@ -41,12 +41,12 @@ def column(values: Sequence[int] | Column) -> Column:
 
 
 def largest(values: Column) -> int:
-    """Return the largest of the numbers without their signs; 0 of none."""
+    """Return the largest absolute value; 0 for an empty column."""
     return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
 
 
 def add(into: Column, places: NDArray[np.int64], values: Column) -> Column:
-    """Return a column with values added at some places, each named once; it may be the same column, changed."""
+    """Return a column with values added at some places, all different; it may be the same column, changed."""
     if object not in (into.dtype, values.dtype) and largest(into) + largest(values) < 2**63:
         into[places] += values
         return into
@@ -68,7 +68,7 @@ def draws(scale: Fraction, size: int, entropy: Entropy, progress: Progress | Non
 
 
 def recorded(found: Sequence[Sequence[Column]]) -> list[list[Any]]:
-    """Return columns as JSON holds them: as lists, or packed if there are many numbers."""
+    """Return columns for JSON: as lists, or packed if there are many numbers."""
     many = sum(each.size for cells in found for each in cells) > READABLE
     return [[packed(each) if many else each.tolist() for each in cells] for cells in found]
 
@@ -86,7 +86,7 @@ def packed(values: Column) -> dict[str, Any]:
 
 
 def unpacked(told: Any, length: int) -> Column:
-    """Return a column from what ``recorded`` made of it; raise ValueError if it is no column of this length."""
+    """Return a column from its record by ``recorded``; raise ValueError if it is not a column of this length."""
     if isinstance(told, list):
         if len(told) != length or any(type(each) is not int for each in told):
             raise ValueError
@@ -113,7 +113,7 @@ def _as_bytes(values: Column, width: int) -> bytes:
 
 
 def _inflated(text: str, size: int) -> bytearray:
-    """Return the bytes of a packed text, which must be as many as this."""
+    """Return the bytes of a packed text, of which there must be ``size``."""
     unpacking, raw = zlib.decompressobj(), bytearray()
     try:
         for start in range(0, len(text), _AT_ONCE):

@@ -17,7 +17,7 @@ from .measurement import Estimate, Exact, Measurement, Setting
 from .tree import Floats, Tree, make_tree, margins, share_interval
 
 _FLAT = 50
-"""Up to this many bins there is no tree: from some 14 to 48 on it pays, depending on ε."""
+"""Up to this many bins there is no tree: it pays off above 14 to 48 bins, depending on ε."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Distribution(Measurement):
         upto = np.cumsum(tree.consistent(np.array(noisy, dtype=float)), axis=0)
         total = upto[-1]
         margin = _share_margins(tree, self.scale(setting), 1 - (1 - confidence) / groups)  # bins share cells
-        low, high = share_interval(upto, total, *(each[:, None] + 1 for each in margin))  # one step of the noise more
+        low, high = share_interval(upto, total, *(each[:, None] + 1 for each in margin))  # plus one step of the noise
         value = np.where(total > 0, upto / np.where(total > 0, total, 1), 0.5).clip(0, 1)
         value = (np.maximum.accumulate(value) + np.minimum.accumulate(value[::-1])[::-1]) / 2
         value[-1], low[-1], high[-1] = 1.0, 1.0, 1.0

@@ -24,8 +24,8 @@ KINDS: tuple[type[Measurement], ...] = (
 def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[Measurement, ...]:
     """Return what to measure so that all statistics of the query are answered.
 
-    The order does not depend on that of the statistics: the record of a question is read by those who ask it in other
-    words.  Quantiles of a column have a measurement of their own, with ``intervals`` or without.
+    The order does not depend on the order of the statistics, since the same question in other words has the same
+    record.  Quantiles of a column have a measurement of their own, with ``intervals`` or without.
     """
     if query.statistics[0].kind == "cdf":
         column = query.by[-1]
@@ -35,7 +35,7 @@ def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[
 
 
 def _sums(schema: Schema, query: Query) -> list[Measurement]:
-    """Return what counts, sums, means, proportions and variances need: for each target as little as answers them."""
+    """Return what counts, sums, means, proportions and variances need: the least that answers them, for each target."""
     public_n = has_public_n(schema, query)
     rows = any(each.counts_rows for each in query.statistics) and not public_n
     asked: dict[str | Condition, set[str]] = {}
@@ -57,7 +57,7 @@ def _sums(schema: Schema, query: Query) -> list[Measurement]:
 
 
 def _least(asked: set[str], public_n: bool, rows: bool) -> list[type[Measurement]]:
-    """Return the kinds that answer what is asked of one target, with the least noise."""
+    """Return the kinds that answer what is asked about one target, with the least noise."""
     if public_n and "count" not in asked:
         return [kind for kind in (PublicSum, PublicVariance) if asked & kind.kinds]
     if asked & {"variance", "std"}:

@@ -1,4 +1,4 @@
-"""Counts, means and variances: a row's mass is divided over cells, so that one measurement gives several statistics.
+"""Counts, means and variances: a row's mass is divided among cells, so that one measurement gives several statistics.
 
 Claim P2 (mean).  The mean is (A·high + B·low)/(A + B) steps, the count (A + B)/M, the sum (A·high + B·low)/M steps: one
 measurement gives all three, and the variance of the mean is half of that by a centred sum and a count at ε/2 each.

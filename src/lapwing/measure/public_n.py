@@ -30,7 +30,7 @@ def has_public_n(schema: Schema, query: Query) -> bool:
 
 @dataclass(frozen=True)
 class _PublicN(Measurement):
-    """A measurement in one cell of which n is known."""
+    """A measurement of one cell, for a public n."""
 
     claim: ClassVar[str] = "P5"
     public_rows: ClassVar[bool] = True

@@ -87,11 +87,11 @@ class Quantiles(Measurement):
         return [whole_numbers(cell) for cell in found]
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
-        """Return how many rows the rank is off at most (claim Q4)."""
+        """Return by how many rows the rank is off at most (claim Q4)."""
         return float(math.ceil(self.selection(setting).promise(_level(statistic), confidence, groups)))
 
     def expect(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> Expectation:
-        """Return what to expect: errors count rows."""
+        """Return what to expect; errors are in rows."""
         selection, level, weight = self.selection(setting), _level(statistic), setting.schema.row_weight
         moved = selection.score_range(level, selection.depth == 1) / weight
         return Expectation(self.claim, moved, moved / selection.each, self.assumption(statistic, setting, confidence))
@@ -109,7 +109,7 @@ class Quantiles(Measurement):
     def estimate(
         self, statistic: Statistic, noisy: Sequence[Column], setting: Setting, confidence: Fraction, groups: int
     ) -> Estimate:
-        """Return a quantile and its bar (claim Q5): the nearest ends of which the counts show that they hold it."""
+        """Return a quantile and its bar (claim Q5): the nearest ends that hold it, as the counts show."""
         selection, level = self.selection(setting), _level(statistic)
         found = np.array([cell.tolist() for cell in noisy], dtype=object)
         value = found[self.levels.index(level)]

@@ -1,4 +1,4 @@
-"""A question, and ε or the errors it should have → its plan; all that can be refused is refused here."""
+"""A question, and ε or the wanted errors → its plan; everything that can be refused is refused here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make_plan(
     split: Mapping[str, Number] | None = None,
     intervals: bool = True,
 ) -> Plan:
-    """Return the plan for a given ε, or with the smallest ε that meets the errors asked for.
+    """Return the plan for a given ε, or with the smallest ε that meets the wanted errors.
 
     ``split`` gives the shares of the measurements by name, as ``Plan.split`` returns them.  Without ``intervals`` all
     of the ε of quantiles goes to their values, and none to error bars.
@@ -44,7 +44,7 @@ def make_plan(
     ]
     wanted = [(statistic, target) for statistic, target in targets if target is not None]
     if epsilon is None and not wanted:
-        raise MissingParameter("epsilon", "Give the ε of the release, or an error, to be told the ε that it needs.")
+        raise MissingParameter("epsilon", "Give the ε of the release, or an error to learn the ε that it needs.")
     if epsilon is not None and error is not None:
         raise ConflictingParameters("epsilon", "error", "Give ε to learn the error, or the error to learn ε.")
     sure, size = bar_confidence(confidence), exact.whole(rows, "rows", 10**15)
@@ -121,7 +121,7 @@ def _meets(plan: Plan, wanted: Sequence[tuple[Statistic, Fraction]]) -> bool:
 
 
 def _least(enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest nano-ε that is enough, or None; what is enough stays so as ε grows."""
+    """Return the smallest nano-ε that is enough, or None; every larger ε is enough too."""
     low, high = 0, exact.MAX_EPSILON * NANO
     if not enough(high):
         return None

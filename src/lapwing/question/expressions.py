@@ -1,7 +1,7 @@
-"""What is given in place of a text, such as an expression of Polars or a mask: refused, with the text that works.
+"""Objects given instead of a text, such as a Polars expression or a mask: refused, with the text that works.
 
-What is shown of an expression is made anew from the columns, comparisons and constants in it, by an allow-list, and is
-what the user would write; of anything else only the type is named.  A mask, and an expression that holds one, is data.
+The text shown for an expression is rebuilt from its columns, comparisons and constants, by an allow-list; it is what
+the user would write.  For anything else only the type is named.  A mask, and an expression that holds one, is data.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _LIBRARIES: dict[tuple[str, str], tuple[str, str, str]] = {
         r"\((#\d+) (AND|OR) (#\d+)\)",
     ),
 }
-"""By library and class: what it is called, how it writes a comparison, and how it joins two."""
+"""By library and class: its name in messages, and the patterns of a comparison and of two joined ones."""
 
 
 def refuse_no_text(given: object, name: str) -> NoReturn:
-    """Refuse what is no text where a condition belongs; say how it is written."""
+    """Refuse an object that is not a text as a condition; say how to write it."""
     kind = type(given)
     title, told = Shown(f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"), None
     for (module, of), (called, comparison, joined) in _LIBRARIES.items():
@@ -50,7 +50,7 @@ def refuse_no_text(given: object, name: str) -> NoReturn:
     if told is not None:
         raise InvalidParameter(title, name, f'a text of SQL: write {name}="{told}"')
     raise InvalidParameter(
-        title, name, f'a text of SQL, such as {name}="age >= 65"; no expression, and no list of rows'
+        title, name, f'a text of SQL, such as {name}="age >= 65"; not an expression or a list of rows'
     )
 
 
@@ -59,7 +59,7 @@ def _is_duckdb(kind: type) -> bool:
 
 
 def _condition(text: str, comparison: str, joined: str) -> str | None:
-    """Return the SQL of an expression that is made of comparisons, AND and OR alone; None if there is more in it."""
+    """Return the SQL of an expression that is made only of comparisons, AND and OR; None if it holds anything else."""
     found: list[str] = []
 
     def kept(sql: str) -> str:

@@ -24,7 +24,7 @@ def ends(found: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
 
 
 def key_array(labels: Sequence[Key]) -> Column:
-    """Return the keys of a column as Parquet holds them; where some are texts, all are."""
+    """Return the keys of a column as Parquet stores them; if some are texts, all are."""
     told = [written(label) for label in labels]
     if any(isinstance(each, str) for each in told):
         return np.array([str(each) for each in told], dtype=object)
@@ -32,7 +32,7 @@ def key_array(labels: Sequence[Key]) -> Column:
 
 
 def days_or_keys(labels: Sequence[Key]) -> Column:
-    """Return the keys of a column as Arrow holds them: as Parquet does, but dates as days."""
+    """Return the keys of a column as Arrow stores them: as for Parquet, but dates as days."""
     return arrow.days(labels) if all(isinstance(each, date) for each in labels) else key_array(labels)
 
 

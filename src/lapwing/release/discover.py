@@ -52,12 +52,12 @@ from .result import library
 MOST_DELTA = Fraction(1, 100)
 _TEXT_ROWS = 40
 _ARRAYS = {"integer": np.int64, "boolean": np.bool_}
-"""The arrays that hold keys of a kind; texts are objects."""
+"""The types of arrays of keys, by kind; texts are objects."""
 
 
 @dataclass(frozen=True)
 class KeyPlan:
-    """How keys are looked for: the public parameters, and what follows from them."""
+    """How keys are found: the public parameters, and what follows from them."""
 
     schema: Schema
     name: str
@@ -79,7 +79,7 @@ class KeyPlan:
 
     @cached_property
     def threshold(self) -> int:
-        """The noisy count from which on a key is shown (claim K1)."""
+        """The smallest noisy count with which a key is shown (claim K1)."""
         return DiscreteLaplace(self.scale).threshold(self.delta, self.keys_per_person)
 
     @cached_property
@@ -103,7 +103,7 @@ class KeyPlan:
         return "rows" if self.schema.person is None else "people"
 
     def question(self) -> dict[str, Any]:
-        """Return what the ledger knows the question by: everything public that the answer depends on."""
+        """Return what identifies the question in the ledger: everything public that the answer depends on."""
         schema = self.schema
         asked: dict[str, Any] = {
             "source": schema.name,
@@ -118,7 +118,7 @@ class KeyPlan:
         return asked if schema.person is None else {**asked, "person": schema.person}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON holds it."""
+        """Return the plan for JSON."""
         return {
             "source": self.schema.name,
             "epsilon": exact.text(self.epsilon),
@@ -142,16 +142,16 @@ class KeyPlan:
         )
 
     def _fewer(self) -> str:
-        """Say what one key per person would need."""
+        """Return what one key per person would need, as a sentence."""
         if self.keys_per_person == 1:
             return ""
         one = replace(self, keys_per_person=1)
         numbers = f"{one.threshold:,} and {one.surely:,}"
-        return f"\nIf a person counts for 1 key in place of {self.keys_per_person}, the two numbers are {numbers}."
+        return f"\nIf a person counts for 1 key instead of {self.keys_per_person}, the two numbers are {numbers}."
 
     @property
     def surely(self) -> int:
-        """The count from which on a key is shown in 95 of 100 cases."""
+        """The smallest count with which a key is shown in 95 of 100 cases."""
         return self.threshold + DiscreteLaplace(self.scale).quantile(NINETY_FIVE)
 
 
@@ -164,7 +164,7 @@ def plan_keys(
     where: str | Condition | None = None,
     keys_per_person: int | None = None,
 ) -> KeyPlan:
-    """Return the plan, checked: all that can be refused is refused here."""
+    """Return the plan, checked: everything that can be refused is refused here."""
     name, declared = schema.column(column)
     if declared.kind == "number":
         raise UnsupportedQuery(
@@ -239,7 +239,7 @@ def discover(
 
 
 def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None) -> Discovery:
-    """Return what an entry with an answer found; refuse an answer that is not one of its question."""
+    """Return what an entry with an answer found; refuse an answer that does not fit its question."""
     answer = entry.answer
     if not isinstance(answer, dict) or len(answer.get("keys", ())) != len(answer.get("counts", [None])):
         raise unfit(ledger)
@@ -262,13 +262,13 @@ def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The keys that were found, in their own order, with noisy counts: print it, or take ``keys`` and ``column()``.
+    """The keys that were found, sorted, with noisy counts: print it, or use ``keys`` and ``column()``.
 
-    ``len(found)``, a loop, ``found["count"]`` and what reads Arrow treat it as a release with a row for each key.
+    ``len(found)``, loops, ``found["count"]`` and readers of Arrow treat it as a release with a row for each key.
 
-    ``entry`` is its number in the ledger, ``recorded_at`` and ``modified_at`` are as of a release.  A key that few
-    people have is not in it; neither is it known whether there are any.  Counts are of people (of rows without a person
-    column), each counted for at most keys_per_person keys.
+    ``entry`` is its number in the ledger; ``recorded_at`` and ``modified_at`` are as for a release.  Keys that few
+    people have are not in it, and it does not show whether there are any.  Counts are of people (without a
+    person column, of rows), each counted for at most keys_per_person keys.
     """
 
     plan: KeyPlan
@@ -315,12 +315,12 @@ class Discovery:
 
     @property
     def threshold(self) -> int:
-        """The noisy count from which on a key is shown."""
+        """The smallest noisy count with which a key is shown."""
         return self.plan.threshold
 
     @property
     def private(self) -> bool:
-        """Whether the noise was real; only tests can make it otherwise."""
+        """Whether the noise was real; False only in tests."""
         return bool(self.answer.get("private", True))
 
     @property
@@ -334,7 +334,7 @@ class Discovery:
         return str(statistic.name)
 
     def column(self, other: str | None = None) -> Column:
-        """Return the declaration of the column with the keys found; ``other`` names the group of all others."""
+        """Return the declaration of the column with the keys found; ``other`` names the group of all other keys."""
         if not self.keys:
             raise CannotDeclare(
                 f'No key of "{self.plan.name}" reached the threshold of {self.threshold:,} {self.plan.counted}',
@@ -378,7 +378,7 @@ class Discovery:
         return Estimate(*np.array(self._bars(), dtype=np.int64).reshape(-1, 3).T)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the columns of ``flat`` to whoever reads Arrow: pl.DataFrame(found), pa.table(found), DuckDB."""
+        """Return the columns of ``flat`` to readers of Arrow: pl.DataFrame(found), pa.table(found), DuckDB."""
         kind = self.plan.schema.columns[self.plan.name].kind
         own = arrow.days(self.keys) if kind == "date" else np.array(self.keys, dtype=_ARRAYS.get(kind, np.object_))
         columns = {self.plan.name: own, **dict(ends({self._count: self[self._count]}))}
@@ -389,7 +389,7 @@ class Discovery:
         return [(value, max(value - margin, 1), value + margin) for value in self.counts]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON holds it, in the form of a release (docs/reference/json.md)."""
+        """Return the answer for JSON, in the form of a release (docs/reference/json.md)."""
         plan = self.plan
         told: dict[str, Any] = {
             "source": plan.schema.name,

@@ -1,4 +1,4 @@
-"""Noisy cells → numbers with error bars.  Everything here is post-processing: it sees noise and public parameters only.
+"""Noisy cells → numbers with error bars.  This is post-processing: it sees noisy integers and public parameters only.
 
 Claim R1 (coverage).  A count, sum, mean or proportion lies in its bar with at least the stated confidence, whatever the
 data (A2, A9, A10); with ``simultaneous``, all counts, sums, means and proportions of the release do at once.  What the
@@ -28,14 +28,14 @@ def estimates(
     confidence: Fraction,
     simultaneous: bool,
 ) -> list[Estimate]:
-    """Return the estimates of all statistics of a plan; ``n`` is the number of rows where it is public (claim P5)."""
+    """Return the estimates of all statistics of a plan; ``n`` is the number of rows if it is public (claim P5)."""
     columns = [[column(cell) for cell in cells] for cells in noisy]
     return Estimator(plan, columns, n, confidence, simultaneous).of(slice(0, plan.groups))
 
 
 @dataclass(frozen=True, eq=False)
 class Estimator:
-    """The estimates of a release, for all groups or for some at a time; what depends on all is found once."""
+    """The estimates of a release, for all groups or for some at a time; what depends on all groups is computed once."""
 
     plan: Plan
     noisy: Noisy

@@ -1,4 +1,4 @@
-"""How a release gets into files: piece by piece, and under its name only when it is whole."""
+"""How a release is written to files: piece by piece, and under its final name only when it is complete."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _COPYING = 1 / 3
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is that of a folder: one that is there, or one that ends in a slash."""
+    """Return whether a path is a folder: one that exists, or one that ends in a slash."""
     return os.fspath(path).endswith((os.sep, "/")) or Path(path).is_dir()
 
 
 @contextmanager
 def in_place_of(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a name to write to; the file takes the place of ``path`` when the block ends without an error.
+    """Yield a name to write to; the file replaces ``path`` when the block ends without an error.
 
     A device or a pipe is written to as it is.
     """
@@ -71,7 +71,7 @@ def write_parquet(
 
 
 def _write_folder(folder: Path, pieces: Iterator[Piece], tell: Callable[[int], None]) -> None:
-    """Write all parts to a folder that is new or empty: files in it could be a table's own."""
+    """Write all parts to a folder that is new or empty: files in it could belong to a table."""
     new = not folder.exists()
     if not new and any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")

@@ -1,4 +1,4 @@
-"""The one pipeline: charge → read → noise → record; for releases, for keys (``discover``) and for bounds.
+"""The pipeline for releases, keys (``discover``) and bounds: charge → read → noise → record.
 
 Claim R2 (release).  The order is: charge, aggregate, add noise, record, show.  What is recorded and shown is a function
 of the noisy integers and public parameters alone; each measurement's integers get independent noise of scale
@@ -50,7 +50,7 @@ def answered(
 
 
 def unfit(ledger: Ledger) -> LedgerError:
-    """Return the refusal of a recorded answer that is not one of its question."""
+    """Return the error for a recorded answer that does not fit its question."""
     return LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
 
 
@@ -74,7 +74,7 @@ class Tally:
         return sum(self._sums[1].tolist()) if self._sums else 0
 
     def exact(self, plan: Plan, number: int) -> Exact:
-        """Return the integers of measurement ``number``: of its own SQL, or its columns of the shared one."""
+        """Return the integers of measurement ``number``: from its own SQL, or its columns of the shared SQL."""
         before, measurement = plan.measured[:number], plan.measured[number]
         if measurement.own_sql:
             return Exact(self._own[sum(each.own_sql for each in before)])
@@ -116,7 +116,7 @@ def make_release(
 
 
 def released(plan: Plan, ledger: Ledger, entry: Entry, analyst: str | None) -> Release:
-    """Return the release of an entry with an answer; refuse an answer that is not one of its question."""
+    """Return the release of an entry with an answer; refuse an answer that does not fit its question."""
     completed = entry.repeated and not entry.answered
     made = Release(plan, entry.number, entry.answered, entry.answer, ledger.remaining, analyst, completed=completed)
     made = replace(made, recorded_at=entry.recorded_at or ledger.recorded_at(entry.number))
@@ -128,7 +128,7 @@ def released(plan: Plan, ledger: Ledger, entry: Entry, analyst: str | None) -> R
 
 
 def question(plan: Plan) -> dict[str, Any]:
-    """Return what the ledger knows the question by: everything public that the noisy integers depend on."""
+    """Return what identifies the question in the ledger: everything public that the noisy integers depend on."""
     schema = plan.schema
     names = sorted(plan.columns)
     asked: dict[str, Any] = {
@@ -148,7 +148,7 @@ def question(plan: Plan) -> dict[str, Any]:
 
 
 def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:
-    """Return the integers with noise, as they are recorded; the tally goes no further."""
+    """Return the integers with noise, as they are recorded; the tally is not passed on."""
     answer: dict[str, Any] = {}
     public = None
     if any(each.public_rows for each in plan.measured) or plan.counts_publicly:

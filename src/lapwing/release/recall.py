@@ -1,4 +1,4 @@
-"""What the ledger holds → what it was: a release, keys that were found, or bounds; nothing is read or charged."""
+"""An entry of the ledger → its answer: a release, keys that were found, or bounds; nothing is read or charged."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _key_plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> KeyPlan:
 
 
 def _bounded(schema: Schema, asked: dict[str, Any]) -> Schema | None:
-    """Return the schema of a question for bounds, in which the column reaches over all bins; None if it is another."""
+    """Return the schema of a question for bounds, in which the column spans all bins; None for other questions."""
     for name, described in asked.get("columns", {}).items():
         if name in schema.columns and schema.columns[name].kind in ("number", "integer"):
             plan = plan_bounds(schema, name, epsilon=1)

@@ -1,6 +1,6 @@
-"""The answer of a release: numbers, error bars, and everything public that made them.
+"""The answer of a release: numbers, error bars, and all the public parameters behind them.
 
-It sees what the ledger holds, noisy integers, and the plan: nothing here is private.
+It sees only the plan and the noisy integers in the ledger: nothing here is private.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _PIECE_ROWS = 250_000
 
 @dataclass(frozen=True)
 class Release:
-    """The answer of a release: print it, or take ``rows``, ``to_pandas()``, ``to_dict()`` and the like.
+    """The answer of a release: print it, or use ``rows``, ``to_pandas()``, ``to_dict()`` and so on.
 
     ``len(answer)`` is the number of groups, a loop goes over their ``rows``, and ``answer["count"]`` has the arrays
-    ``value``, ``low`` and ``high`` of a statistic, or a column of keys.  What reads Arrow takes it as it is:
+    ``value``, ``low`` and ``high`` of a statistic, or a column of keys.  Readers of Arrow take it directly:
     ``pl.DataFrame(answer)``, ``pa.table(answer)``, ``pd.DataFrame.from_arrow(answer)``, ``FROM answer`` in DuckDB.
 
-    ``entry`` is its number in the ledger, None for what is public anyway; ``recorded_at`` the time of the record, and
-    ``modified_at`` that at which the files of the table were modified, if this is a recorded answer and they were
-    modified after it: then ask with a new version of the source.  ``at`` gives the same answer with other
-    error bars, ``nonnegative`` one without negative counts; both only look at what was released, and cost nothing.
+    ``entry`` is its number in the ledger, None if the answer is public.  ``recorded_at`` is when it was recorded.
+    ``modified_at`` is when the files of the table were modified, if this is a recorded answer and they were modified
+    after it: then ask with a new version of the source.  ``at`` returns the same answer with other error bars,
+    ``nonnegative`` one without negative counts; both only read what was released, and cost nothing.
     """
 
     plan: Plan
@@ -69,7 +69,7 @@ class Release:
     modified_at: str | None = None
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
-        """Return the same answer with error bars of another confidence, or that hold for all cells at once."""
+        """Return the same answer with error bars of another confidence, or with bars for all cells at once."""
         return self._seen(
             confidence=self.confidence if confidence is None else bar_confidence(confidence),
             simultaneous=self.simultaneous if simultaneous is None else bool(simultaneous),
@@ -78,7 +78,7 @@ class Release:
     def nonnegative(self) -> Release:
         """Return a view in which counts, and sums that cannot be negative, are at least 0.
 
-        Single cells are nearer to the truth, but totals over many cells become too large: sum the unbiased view.
+        Single cells are closer to the truth, but totals over many cells become too large: sum the unbiased view.
         """
         return self._seen(view="nonnegative")
 
@@ -95,12 +95,12 @@ class Release:
 
     @property
     def private(self) -> bool:
-        """Whether the noise was real; only tests can make it otherwise."""
+        """Whether the noise was real; False only in tests."""
         return bool(self.answer.get("private", True))
 
     @cached_property
     def cells(self) -> Noisy:
-        """The noisy integers: for each measurement, for each of its cells, an array with one for each group."""
+        """The noisy integers: for each measurement, for each of its cells, an array with one integer for each group."""
         return [
             [unpacked(cell, self.plan.length(part)) for _, cell in zip(part.measurement.names, cells, strict=True)]
             for part, cells in zip(self.plan.parts, self.answer["cells"], strict=True)
@@ -127,7 +127,7 @@ class Release:
 
     @cached_property
     def _without_bars(self) -> set[str]:
-        """The names of quantiles that were asked without intervals: their bars are the column's bounds."""
+        """The names of quantiles that were asked for without intervals: their bars are the column's bounds."""
         plan = self.plan
         return {
             str(each.name)
@@ -144,7 +144,7 @@ class Release:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names of the columns that the groups are by."""
+        """The names of the key columns."""
         return self.plan.query.titles or self.plan.query.by
 
     @cached_property
@@ -218,12 +218,12 @@ class Release:
         return [*self.keys, *(str(statistic.name) for statistic in self.plan.query.statistics)]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the columns of ``flat`` to whoever reads Arrow: pl.DataFrame(answer), pa.table(answer), DuckDB."""
+        """Return the columns of ``flat`` to readers of Arrow: pl.DataFrame(answer), pa.table(answer), DuckDB."""
         with self._writing("Arrow stream"):
             return arrow.stream(self._arrays(days_or_keys), requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the release as JSON holds it (docs/reference/json.md)."""
+        """Return the release for JSON (docs/reference/json.md)."""
         told: dict[str, Any] = {
             "source": self.plan.schema.name,
             "entry": self.entry,
@@ -249,7 +249,7 @@ class Release:
         return self._flat(slice(0, self.plan.groups), self.estimates)
 
     def pieces(self) -> Iterator[dict[str, list[Any]]]:
-        """Yield the columns of ``flat`` for some groups after the other, so that few are in memory at a time."""
+        """Yield the columns of ``flat`` for some groups at a time, so that few are in memory at once."""
         for groups in self._slices:
             yield self._flat(groups, self._estimates(groups))
 
@@ -282,7 +282,7 @@ class Release:
     @overload
     def to_csv(self, path: str | Path, progress: Progress | None = None) -> None: ...
     def to_csv(self, path: str | Path | None = None, progress: Progress | None = None) -> str | None:
-        """Return the columns of ``flat`` as CSV; or write them to ``path``, and tell ``progress`` the share done."""
+        """Return the columns of ``flat`` as CSV; or write them to ``path``; ``progress`` as for ``to_parquet``."""
         if path is None:
             return csv_text(self.flat())
         with self._writing(path), in_place_of(path) as made, made.open("w", encoding="utf-8", newline="") as file:
@@ -297,8 +297,8 @@ class Release:
         """Write the columns of ``flat`` to a Parquet file, some groups at a time.
 
         Args:
-            path: a file; or a folder, empty or new and with a slash at its end, for files part-00000.parquet and so on.
-            progress: a function that is told the share that is done, 0 to 1.
+            path: a file; or a folder, empty or new (end it with a slash), for files part-00000.parquet and so on.
+            progress: a function called with the share done so far, 0 to 1.
         """
         with self._writing(path):
             write_parquet(path, self._arrays(), len(self._slices), progress)
@@ -318,7 +318,7 @@ class Release:
             raise OutputError(path, self.entry) from None
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return one HTML page that needs nothing else, and write it to ``path`` if one is given."""
+        """Return one self-contained HTML page, and write it to ``path`` if one is given."""
         page = report.html_page(
             f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._aged(), self.plan.sql
         )
@@ -373,7 +373,7 @@ class Release:
 
     @property
     def protects(self) -> str:
-        """Whom it protects, in words."""
+        """Who is protected, in words."""
         schema = self.plan.schema
         if schema.person is None:
             return "each row, taken to be one person"
@@ -385,7 +385,7 @@ class Release:
         clamped = any(part.measurement.column is not None for part in self.plan.parts)
         told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
         if self._without_bars:
-            told += " Quantiles were asked without intervals."
+            told += " Quantiles were asked for without intervals."
         elif any(0 < (each.level or 0) < 1 for each in self.plan.query.statistics):
             told += " A quantile whose bar ends at a bound has too few rows on that side to say more."
         for part in self.plan.parts:
@@ -396,7 +396,7 @@ class Release:
         return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
 
     def _aged(self) -> str:
-        """Return the note for a page, which does not tell what was charged."""
+        """Return the note for a page, which does not say what was charged."""
         if not self.repeated:
             return self._note()
         return f"{self._note()} This is the recorded answer of entry {self.entry}. {self._age}"
@@ -459,7 +459,7 @@ def _percent(confidence: Fraction) -> str:
 
 
 def library(name: str) -> Any:
-    """Return a library that users of this method have."""
+    """Return an optional library, or say how to install it."""
     try:
         return import_module(name)
     except ImportError:
