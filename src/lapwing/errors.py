@@ -296,8 +296,8 @@ class UnknownArgument(RequestError, TypeError):
     def __str__(self) -> str:
         asked, call, meant, known = self.args
         asked = asked.strip('"')
-        told = f' Did you mean "{meant}"?' if meant else suggestion(asked, known)
-        return f"{call} has no argument {asked} (it has {', '.join(known)}).{told} {NOTHING_DRAWN}"
+        hint = f' Did you mean "{meant}"?' if meant else suggestion(asked, known)
+        return f"{call} has no argument {asked} (it has {', '.join(known)}).{hint} {NOTHING_DRAWN}"
 
 
 class UnknownName(RequestError, KeyError):

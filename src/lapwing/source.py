@@ -68,9 +68,13 @@ A = TypeVar("A", Release, Discovery, Bounds)
 
 def _by_name(call: Callable[P, R]) -> Callable[P, R]:
     """Return the call, with a check that refuses unknown arguments and suggests their names here."""
-    own = [each for each in signature(call).parameters.values() if each.kind is not each.VAR_POSITIONAL]
-    known = [each.name for each in own if each.name not in ("self", "entropy", "progress", "options")]
-    passing = any(each.kind is each.VAR_KEYWORD for each in own)
+    parameters = [
+        parameter for parameter in signature(call).parameters.values() if parameter.kind is not parameter.VAR_POSITIONAL
+    ]
+    known = [
+        parameter.name for parameter in parameters if parameter.name not in ("self", "entropy", "progress", "options")
+    ]
+    passing = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     title = "Source" if call.__name__ == "__init__" else call.__name__
 
     @wraps(call)
@@ -135,13 +139,13 @@ class Source:
     def open(cls, path: str | PathLike[str]) -> Source:
         """Return the source that a TOML file describes; paths in it are relative to the file."""
         file = Path(path)
-        table, declared, told = source_file.read(fspath(path))
-        told = {"name": file.stem, **told}
-        named = "ledger" in told
-        place = told.setdefault("ledger", file_name(str(told["name"])))
+        table, declared, fields = source_file.read(fspath(path))
+        fields = {"name": file.stem, **fields}
+        named = "ledger" in fields
+        place = fields.setdefault("ledger", file_name(str(fields["name"])))
         if isinstance(place, str) and "://" not in place:
-            told["ledger"] = str(file.parent / place)
-        opened = cls(table if is_url(table) else str(file.parent / table), columns=declared, **told)
+            fields["ledger"] = str(file.parent / place)
+        opened = cls(table if is_url(table) else str(file.parent / table), columns=declared, **fields)
         if not named:
             opened._place = beside(file.parent, opened.name, file.parent / f"{opened.name}.ledger")
         return opened
@@ -194,8 +198,8 @@ class Source:
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; this makes none."""
         opened: Ledger | None = self.__dict__.get("ledger")  # one that is open remembers what it saw (claim L5)
-        found = opened or open_existing(self._place.found(self.name))
-        return None if found is None else found.remaining
+        ledger = opened or open_existing(self._place.found(self.name))
+        return None if ledger is None else ledger.remaining
 
     def holds(self, file: Path) -> bool:
         """Return whether a file is the ledger, is a part of the table, or would become one."""
@@ -234,7 +238,7 @@ class Source:
                 if not isinstance(name, str):
                     raise InvalidParameter(name, "name in error", "that of a statistic")
             query, error = sql.aimed(query, error), None
-        made = make_plan(
+        plan = make_plan(
             self.schema,
             query,
             epsilon=epsilon,
@@ -243,8 +247,8 @@ class Source:
             rows=rows,
             intervals=intervals,
         )
-        made = replace(made, clipped=clipped(made, self._ledger_if_any() if made.bounded else None))
-        return replace(made, lacking=self._lacking() if made.parts else None).on(self.dialect)
+        plan = replace(plan, clipped=clipped(plan, self._ledger_if_any() if plan.bounded else None))
+        return replace(plan, lacking=self._lacking() if plan.parts else None).on(self.dialect)
 
     def _lacking(self) -> str | None:
         """Return why a release would be refused: no total ε is given; None if it would not be."""
@@ -295,8 +299,8 @@ class Source:
         query = self._query(statistics, by, where, weights)
         plan = make_plan(self.schema, query, epsilon=epsilon, confidence=confidence, intervals=intervals)
         ledger = self.ledger if plan.parts else None
-        made = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(made).at(confidence)
+        release = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(release).at(confidence)
 
     @_by_name
     def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
@@ -332,8 +336,8 @@ class Source:
         """
         sure = bar_confidence(confidence)
         plan = self.plan_keys(column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person)
-        found = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(found).at(sure)
+        discovery = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(discovery).at(sure)
 
     @_by_name
     def plan_keys(
@@ -346,10 +350,10 @@ class Source:
         keys_per_person: int | None = None,
     ) -> KeyPlan:
         """Return how many people a key needs for ``discover`` to find it; no data is read, and it costs nothing."""
-        made = plan_keys(
+        plan = plan_keys(
             self.schema, column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person
         )
-        return made.on(self.dialect)
+        return plan.on(self.dialect)
 
     @_by_name
     def bounds(
@@ -373,8 +377,8 @@ class Source:
             entropy: the source of randomness; change it only in tests.
         """
         plan = plan_bounds(self.schema, column, epsilon=epsilon, where=where)
-        found = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(found)
+        bounds = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(bounds)
 
     def beside(self, answer: A) -> A:
         """Return an answer of this source; one that was recorded before the table was modified says so."""

@@ -98,8 +98,8 @@ def _repeated(name: str) -> str:
 def _column(name: str, kind: str, read: Sequence[Kind]) -> str:
     """Return the lines of one column, to be uncommented and filled in."""
     base = re.split("[(<]", kind)[0].upper()  # in brackets there may be values: those of an ENUM
-    told = "CSV: as declared" if kind == CSV else "text" if base in _TEXTS else base.lower()
-    head = f"# [columns.{toml_name(name)}]                # {told}"
+    kind_text = "CSV: as declared" if kind == CSV else "text" if base in _TEXTS else base.lower()
+    head = f"# [columns.{toml_name(name)}]                # {kind_text}"
     if not read:
         return f"{head}\n# cannot be read as it is: use a view that converts it\n"
     if base in _NUMBERS:
@@ -122,7 +122,7 @@ def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
     file = Path(path)
     problem = None
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        fields = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeError):
         problem = "could not be read", "Make a source file with `lapwing init TABLE`."
     except tomllib.TOMLDecodeError as error:
@@ -134,21 +134,21 @@ def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
         problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
     if problem is not None:
         raise InvalidSource(path, *problem)
-    _refuse_unknown(told, _FIELDS, path, "")
-    if "table" not in told:
+    _refuse_unknown(fields, _FIELDS, path, "")
+    if "table" not in fields:
         raise InvalidSource(path, "names no table", 'Write table = "visits.csv".')
-    columns = told.pop("columns", {})
+    columns = fields.pop("columns", {})
     if not isinstance(columns, dict):
         raise InvalidSource(path, "has columns that are not tables", "Write [columns.age] and so on.")
-    declared = {str(name): _declared(name, told_of, path) for name, told_of in columns.items()}
-    table = told.pop("table")
+    declared = {str(name): _declared(name, column_fields, path) for name, column_fields in columns.items()}
+    table = fields.pop("table")
     if not isinstance(table, str):
         raise InvalidSource(path, "has a table that is not a text", 'Write table = "visits.csv".')
-    return table, declared, told
+    return table, declared, fields
 
 
-def _refuse_unknown(told: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:
-    for name in told:
+def _refuse_unknown(fields: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:
+    for name in fields:
         if name not in known:
             raise InvalidSource(
                 path,
@@ -157,31 +157,31 @@ def _refuse_unknown(told: Mapping[str, Any], known: Sequence[str], path: str, wh
             )
 
 
-def _declared(name: str, told: Any, path: str) -> Column:
+def _declared(name: str, fields: Any, path: str) -> Column:
     """Return the declaration of one column of a source file."""
     where = f' in column "{name}"'
-    if not isinstance(told, dict):
+    if not isinstance(fields, dict):
         raise InvalidSource(path, f'has a column "{name}" that is not a table', f"Write [columns.{name}].")
-    _refuse_unknown(told, _COLUMN_FIELDS, path, where)
+    _refuse_unknown(fields, _COLUMN_FIELDS, path, where)
     try:
-        if "keys" in told and not isinstance(told["keys"], list):
-            raise InvalidParameter(told["keys"], "keys", "a list")
-        if "keys" in told and not {"low", "high"} & set(told):
-            _refuse_unknown(told, ("keys", "other"), path, f"{where}, which has keys")
-            return keys(told["keys"], other=told.get("other"))
-        if {"low", "high", "edges"} & set(told):
-            kind = told.pop("type", "number")
-            if kind not in ("number", "integer") or "other" in told:
+        if "keys" in fields and not isinstance(fields["keys"], list):
+            raise InvalidParameter(fields["keys"], "keys", "a list")
+        if "keys" in fields and not {"low", "high"} & set(fields):
+            _refuse_unknown(fields, ("keys", "other"), path, f"{where}, which has keys")
+            return keys(fields["keys"], other=fields.get("other"))
+        if {"low", "high", "edges"} & set(fields):
+            kind = fields.pop("type", "number")
+            if kind not in ("number", "integer") or "other" in fields:
                 raise InvalidParameter(kind, "type", "number or integer, for a column with bounds or edges")
-            integer = told.pop("integer", kind == "integer")
-            low, high, edges = told.get("low"), told.get("high"), told.get("edges")
-            return number(low, high, integer=integer, edges=edges, keys=told.get("keys"))
-        if "type" not in told:
+            integer = fields.pop("integer", kind == "integer")
+            low, high, edges = fields.get("low"), fields.get("high"), fields.get("edges")
+            return number(low, high, integer=integer, edges=edges, keys=fields.get("keys"))
+        if "type" not in fields:
             raise InvalidSource(
                 path, f"declares nothing{where}", "Give it low and high, keys, or only a type for use in WHERE."
             )
-        _refuse_unknown(told, ("type",), path, f"{where}, which has only a type")
-        return plain(told["type"])
+        _refuse_unknown(fields, ("type",), path, f"{where}, which has only a type")
+        return plain(fields["type"])
     except InvalidSource:
         raise
     except RequestError as error:

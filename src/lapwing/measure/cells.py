@@ -59,18 +59,18 @@ def draws(scale: Fraction, size: int, entropy: Entropy, progress: Progress | Non
     """Return independent noise as a column; beyond what int64 holds, as Python's integers."""
     if scale <= _ARRAY_SCALE:
         return discrete_laplace(scale, size, entropy=entropy)
-    found = np.empty(size, dtype=object)
+    noise = np.empty(size, dtype=object)
     for i in range(size):
         if progress is not None and i % 1000 == 0:
             progress(i / size)
-        found[i] = discrete_laplace(scale, entropy=entropy)
-    return found
+        noise[i] = discrete_laplace(scale, entropy=entropy)
+    return noise
 
 
-def recorded(found: Sequence[Sequence[Column]]) -> list[list[Any]]:
+def recorded(columns: Sequence[Sequence[Column]]) -> list[list[Any]]:
     """Return columns for JSON: as lists, or packed if there are many numbers."""
-    many = sum(each.size for cells in found for each in cells) > READABLE
-    return [[packed(each) if many else each.tolist() for each in cells] for cells in found]
+    many = sum(each.size for cells in columns for each in cells) > READABLE
+    return [[packed(each) if many else each.tolist() for each in cells] for cells in columns]
 
 
 def packed(values: Column) -> dict[str, Any]:
@@ -85,25 +85,25 @@ def packed(values: Column) -> dict[str, Any]:
     return {"width": width, "packed": b64encode(b"".join([*pieces, packing.flush()])).decode()}
 
 
-def unpacked(told: Any, length: int) -> Column:
+def unpacked(record: Any, length: int) -> Column:
     """Return a column from its record by ``recorded``; raise ValueError if it is not a column of this length."""
-    if isinstance(told, list):
-        if len(told) != length or any(type(each) is not int for each in told):
+    if isinstance(record, list):
+        if len(record) != length or any(type(each) is not int for each in record):
             raise ValueError
-        return column(told)
-    if not isinstance(told, dict) or set(told) != {"width", "packed"} or not isinstance(told["packed"], str):
+        return column(record)
+    if not isinstance(record, dict) or set(record) != {"width", "packed"} or not isinstance(record["packed"], str):
         raise ValueError
-    width = told["width"]
+    width = record["width"]
     if type(width) is not int or not 0 < width <= _WIDEST:
         raise ValueError
-    raw = _inflated(told["packed"], width * length)
+    raw = _inflated(record["packed"], width * length)
     if width > _WORD:
         whole = [int.from_bytes(raw[i : i + width], "little", signed=True) for i in range(0, len(raw), width)]
         return np.array(whole, dtype=object)
-    found = np.zeros(length, dtype="<i8")
-    found.view(np.uint8).reshape(length, _WORD)[:, _WORD - width :] = np.frombuffer(raw, np.uint8).reshape(-1, width)
-    found >>= 8 * (_WORD - width)  # from the top down, so that the sign comes along
-    return found.astype(np.int64, copy=False)
+    numbers = np.zeros(length, dtype="<i8")
+    numbers.view(np.uint8).reshape(length, _WORD)[:, _WORD - width :] = np.frombuffer(raw, np.uint8).reshape(-1, width)
+    numbers >>= 8 * (_WORD - width)  # from the top down, so that the sign comes along
+    return numbers.astype(np.int64, copy=False)
 
 
 def _as_bytes(values: Column, width: int) -> bytes:

@@ -57,18 +57,18 @@ class Distribution(Measurement):
             return super().exact_cells(exact)
         groups, rows = exact.columns
         outer, place = np.divmod(groups.astype(np.int64), self.bins)
-        found, which = np.unique(outer, return_inverse=True)
-        counts = np.zeros((self.bins, len(found)), dtype=rows.dtype)
+        outer_groups, which = np.unique(outer, return_inverse=True)
+        counts = np.zeros((self.bins, len(outer_groups)), dtype=rows.dtype)
         counts[place, which] = rows
-        return found, list(self.tree.cells(counts))
+        return outer_groups, list(self.tree.cells(counts))
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
         """Return the half-width of the widest bar, if rows are spread evenly."""
         edges = sorted({max(self.bins * i // 8, 1) for i in range(1, 8)})
         shares = np.arange(self.bins)[:, None] < edges
         weights = self.tree.weights(shares - np.array(edges) / self.bins)
-        found = margins(weights, self.scale(setting), 1 - (1 - confidence) / groups)  # bins share cells
-        return max(found) / (setting.schema.row_weight * setting.rows)
+        half_widths = margins(weights, self.scale(setting), 1 - (1 - confidence) / groups)  # bins share cells
+        return max(half_widths) / (setting.schema.row_weight * setting.rows)
 
     def estimate(
         self, statistic: Statistic, noisy: Sequence[Column], setting: Setting, confidence: Fraction, groups: int

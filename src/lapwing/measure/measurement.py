@@ -244,8 +244,8 @@ class Measurement(ABC):
 
     def _some_cells(self, sums: Sequence[NDArray[Any]], groups: slice) -> list[Column]:
         """Return the cells of some groups, computed in Python's integers, so that nothing can overflow."""
-        own = [each[groups].astype(object) for each in sums]
-        return [whole_numbers(cell) for cell in self.cells(Sums(*own, *[0] * (4 - len(own))))]
+        columns = [column[groups].astype(object) for column in sums]
+        return [whole_numbers(cell) for cell in self.cells(Sums(*columns, *[0] * (4 - len(columns))))]
 
     # --- noise ---
 

@@ -27,5 +27,5 @@ def values_of(measurement: Measurement, schema: Schema, *indices: NDArray[Any]) 
     grid, column = measurement.grid, schema.columns[measurement.column or ""]
     if column.kind == "integer" and grid.step == 1:
         return Estimate(*((each + grid.low).astype(np.int64) for each in indices))
-    found = widened([((each + grid.low) * grid.step).astype(float) for each in indices], measurement, schema)
-    return Estimate(*(each.clip(float(column.low or 0), float(column.high or 0)) for each in found))
+    numbers = widened([((each + grid.low) * grid.step).astype(float) for each in indices], measurement, schema)
+    return Estimate(*(each.clip(float(column.low or 0), float(column.high or 0)) for each in numbers))

@@ -183,8 +183,9 @@ class Selection:
         """Return by how many rows the rank is off if the values are spread evenly; for an extreme, its target."""
         if level in (0, 1):
             return float(self.inside / self.schema.row_weight)
-        own = float(self.score_range(level, self.depth == 1) / self.each) * -math.log(1 - confidence)
-        return own * math.sqrt((1 + self.depth) / 2) / self.schema.row_weight  # a part of the errors of levels before
+        one_choice = float(self.score_range(level, self.depth == 1) / self.each) * -math.log(1 - confidence)
+        depth = math.sqrt((1 + self.depth) / 2)  # a part of the errors of earlier levels
+        return one_choice * depth / self.schema.row_weight
 
     def margins(self, level: Fraction, confidence: Fraction, below: Sequence[int]) -> list[float]:
         """Return how far noise moves (weight below a border) - level·N, for each number of cells below a border.
@@ -213,25 +214,25 @@ class Selection:
             chosen.append(points)
             if self.measurement.interval:
                 counted.append(_between(index, weight, sorted(self.borders(points))))
-        found = [list(column) for column in zip(*chosen, strict=True)]
+        columns = [list(column) for column in zip(*chosen, strict=True)]
         for cell in zip(*counted, strict=True):
             noise = draws(self.scale, groups, entropy).tolist()
-            found.append([exactly + drawn for exactly, drawn in zip(cell, noise, strict=True)])
-        return found
+            columns.append([exactly + drawn for exactly, drawn in zip(cell, noise, strict=True)])
+        return columns
 
     def borders(self, points: Sequence[Any]) -> list[Any]:
         """Return the borders between which rows are counted; a border is the index below which rows are counted."""
         levels = self.measurement.levels
         ends = iter(points[len(levels) :])
-        found = []
+        borders = []
         for level, value in zip(levels, points, strict=False):
             if level == 0:
-                found.append(value + 1)
+                borders.append(value + 1)
             elif level == 1:
-                found.append(value)
+                borders.append(value)
             else:
-                found += [next(ends), value, value + 1, next(ends) + 1]
-        return found
+                borders += [next(ends), value, value + 1, next(ends) + 1]
+        return borders
 
     def sides(self, level: Fraction) -> tuple[list[int], list[int]]:
         """Return which borders may be the lower and the upper end of a bar, the nearest last."""

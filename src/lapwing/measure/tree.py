@@ -102,12 +102,12 @@ class Tree:
 
         The integers are of type int64 if none can overflow, else Python's own.
         """
-        found = counts if isinstance(counts, np.ndarray) else np.array(counts, dtype=object)
-        if found.ndim not in (1, 2) or len(found) != self.bins or not _is_whole(found):
+        array = counts if isinstance(counts, np.ndarray) else np.array(counts, dtype=object)
+        if array.ndim not in (1, 2) or len(array) != self.bins or not _is_whole(array):
             asked = Shown(f"a {type(counts).__name__}")  # never the counts, which noise is meant to protect
             raise InvalidParameter(asked, "counts", f"whole numbers for {self.bins} bins")
-        largest = max(abs(int(found.min())), abs(int(found.max()))) if found.size else 0
-        return self._nodes(found.astype(np.int64 if largest * self.bins < _LARGEST else object))
+        largest = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
+        return self._nodes(array.astype(np.int64 if largest * self.bins < _LARGEST else object))
 
     def consistent(self, noisy: ArrayLike) -> Floats:
         """Return the least-squares estimate of the bins from noisy cells, or from rows of them (claim D2)."""
@@ -121,11 +121,11 @@ class Tree:
             best = (below + spread * own) / (1 + spread)
             bests.append(best)
             sums.append(below)
-        found = bests.pop()
+        estimate = bests.pop()
         for spread, variance in zip(self._spreads, self._variances[1:], strict=True):
-            excess = (found - sums.pop()) / spread
-            found = bests.pop() + variance * np.repeat(excess, self.branching, axis=0)[: len(variance)]
-        return found.reshape(self.bins, *given.shape[1:])
+            excess = (estimate - sums.pop()) / spread
+            estimate = bests.pop() + variance * np.repeat(excess, self.branching, axis=0)[: len(variance)]
+        return estimate.reshape(self.bins, *given.shape[1:])
 
     def weights(self, combinations: ArrayLike) -> Floats:
         """Return the weights with which noisy cells enter the estimate of a combination of bins (claim D2).
@@ -157,20 +157,20 @@ class Tree:
         """Return a margin for each edge: the noise exceeds it with probability at most 1 - confidence (claim D3)."""
         ends = [exact.whole(edge, "edge", self.bins) for edge in edges]
         step = max(_AT_ONCE // self.size, 1)
-        found: list[float] = []
+        half_widths: list[float] = []
         for start in range(0, len(ends), step):
             inside = np.arange(self.bins)[:, None] < np.array(ends[start : start + step])
-            found += margins(self.weights(inside), scale, confidence)
-        return np.array(found)
+            half_widths += margins(self.weights(inside), scale, confidence)
+        return np.array(half_widths)
 
     @cached_property
     def _variances(self) -> list[Floats]:
         """The variance of the best estimate of each node from what is at and below it, level by level."""
-        found = [np.ones((self.bins, 1))]
+        levels = [np.ones((self.bins, 1))]
         for _ in range(self.levels - 1):
-            spread = self._gathered(found[0])
-            found.insert(0, spread / (1 + spread))
-        return found
+            spread = self._gathered(levels[0])
+            levels.insert(0, spread / (1 + spread))
+        return levels
 
     @cached_property
     def _spreads(self) -> list[Floats]:
@@ -189,10 +189,10 @@ class Tree:
         return np.concatenate(levels)
 
 
-def _is_whole(found: NDArray[Any]) -> bool:
-    if found.dtype == object:
-        return all(isinstance(each, (int, np.integer)) and not isinstance(each, bool) for each in found.flat)
-    return found.dtype.kind in "iu"
+def _is_whole(array: NDArray[Any]) -> bool:
+    if array.dtype == object:
+        return all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in array.flat)
+    return array.dtype.kind in "iu"
 
 
 @lru_cache(maxsize=256)
@@ -281,16 +281,16 @@ def margins(weights: Floats, scale: Number, confidence: Number) -> list[float]:
 
 def _margin(weights: Floats, scale: Fraction, confidence: Fraction) -> float:
     """Return the margin for nonnegative weights; they are rounded to twelve places, so that many are equal."""
-    each, times = np.unique(np.rint(weights * 1e12) / 1e12, return_counts=True)
-    if each[0] == 0:
-        each, times = each[1:], times[1:]
-    if not len(each):
+    distinct, times = np.unique(np.rint(weights * 1e12) / 1e12, return_counts=True)
+    if distinct[0] == 0:
+        distinct, times = distinct[1:], times[1:]
+    if not len(distinct):
         return 0.0
     if times.sum() == 1:
-        return _multiple(DiscreteLaplace(scale).margin(confidence), float(each[0]))
-    law, beyond = _Sum(each, times.astype(float), 1 / float(scale)), float(1 - confidence)
-    found = law.whole(beyond) if len(each) == 1 else None
-    return float(scale) * min(law.chernoff(beyond), law.smoothed(beyond)) if found is None else found
+        return _multiple(DiscreteLaplace(scale).margin(confidence), float(distinct[0]))
+    law, beyond = _Sum(distinct, times.astype(float), 1 / float(scale)), float(1 - confidence)
+    exact_margin = law.whole(beyond) if len(distinct) == 1 else None
+    return float(scale) * min(law.chernoff(beyond), law.smoothed(beyond)) if exact_margin is None else exact_margin
 
 
 class _Sum(NamedTuple):

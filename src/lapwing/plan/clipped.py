@@ -40,8 +40,8 @@ class Clipped:
         return {"column": self.column, **ends, "share": share, "entry": self.entry, "question": self.question}
 
     def __str__(self) -> str:
-        told = f"{self.column} beyond {exact.text(self.low)} and {exact.text(self.high)} counts as these bounds"
+        sentence = f"{self.column} beyond {exact.text(self.low)} and {exact.text(self.high)} counts as these bounds"
         if self.share is not None:
             value, low, high = (f"{100 * each:.2g} %" for each in self.share)
-            return f"{told}: {value} of all rows with a value ({low} to {high}), by entry {self.entry}."
-        return f"{told}.  For how many rows is private; to ask: {self.question}"
+            return f"{sentence}: {value} of all rows with a value ({low} to {high}), by entry {self.entry}."
+        return f"{sentence}.  For how many rows is private; to ask: {self.question}"

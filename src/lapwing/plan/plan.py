@@ -138,13 +138,13 @@ class Plan:
 
     def answering(self, statistic: Statistic) -> list[int]:
         """Return which parts answer a statistic, the most precise first."""
-        found = self._answering.get(statistic)
-        if found is None:
-            found = answering(statistic, self.measured)
-            if len(found) > 1:
-                found.sort(key=lambda i: self._term(i, statistic).variance)
-            self._answering[statistic] = found[:MOST_COMBINED]
-        return found[:MOST_COMBINED]
+        parts = self._answering.get(statistic)
+        if parts is None:
+            parts = answering(statistic, self.measured)
+            if len(parts) > 1:
+                parts.sort(key=lambda i: self._term(i, statistic).variance)
+            self._answering[statistic] = parts[:MOST_COMBINED]
+        return parts[:MOST_COMBINED]
 
     @cached_property
     def _answering(self) -> dict[Statistic, list[int]]:

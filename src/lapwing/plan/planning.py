@@ -75,16 +75,16 @@ def make_plan(
     return made
 
 
-def _refuse_too_large(made: Plan) -> None:
+def _refuse_too_large(plan: Plan) -> None:
     """Refuse a plan whose noise, cells or values are more than can be drawn, held or chosen."""
-    scale = max(map(made.scale, made.parts), default=Fraction(0))
+    scale = max(map(plan.scale, plan.parts), default=Fraction(0))
     if scale > _LARGEST_SCALE:
         about = f"about 2^{int(scale).bit_length()}"
         raise TooLarge("The noise scale", about, "2^200", "Give bounds, weights and ε of a usual size.")
-    cells = max(sum(made.length(part) * len(part.measurement.names) for part in made.parts), made.groups)
+    cells = max(sum(plan.length(part) * len(part.measurement.names) for part in plan.parts), plan.groups)
     if cells > MAX_CELLS:
         raise TooLarge("The number of cells", f"{cells:,}", f"{MAX_CELLS:,}", "Group by fewer keys, or by wider bins.")
-    values = made.groups * sum(each.chosen_values for each in made.measured)
+    values = plan.groups * sum(each.chosen_values for each in plan.measured)
     if values > MAX_VALUES:
         what = "The number of quantiles in all groups"
         raise TooLarge(what, f"{values:,}", f"{MAX_VALUES:,}", "Ask for fewer, or group by fewer keys.")
@@ -92,11 +92,11 @@ def _refuse_too_large(made: Plan) -> None:
 
 def _weights(query: Query, measured: Sequence[Measurement]) -> list[Fraction]:
     """Return the weight of each measurement: the largest that one of its statistics was given, else 1."""
-    found = [Fraction(0)] * len(measured)
+    largest = [Fraction(0)] * len(measured)
     for statistic in query.statistics:
         for i in answering(statistic, measured):
-            found[i] = max(found[i], statistic.weight or Fraction(0))
-    return [weight or Fraction(1) for weight in found]
+            largest[i] = max(largest[i], statistic.weight or Fraction(0))
+    return [weight or Fraction(1) for weight in largest]
 
 
 def _needs(

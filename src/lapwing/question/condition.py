@@ -161,8 +161,8 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
             only(node, "this", "expression")
             parts.append(node.expression)
             node = node.this
-        made = [condition_of(part, schema) for part in (*parts, node)]
-        return joined(All if kind is exp.And else Some, made)
+        conditions = [condition_of(part, schema) for part in (*parts, node)]
+        return joined(All if kind is exp.And else Some, conditions)
     if isinstance(node, exp.Not):
         only(node, "this")
         return negated(condition_of(node.this, schema))
@@ -218,23 +218,23 @@ _EXAMPLES = {"text": "'north'", "number": "18", "date": "DATE '2024-01-31'", "bo
 def _value(node: exp.Expression, name: str, column: Column) -> Value:
     """Return a literal as a value of the column's type."""
     family = _family(column)
-    found: Value | None = None
+    value: Value | None = None
     if isinstance(node, exp.Null):
         refuse(node)
     elif family == "number":
-        found = numeral(node)
+        value = numeral(node)
     elif family == "boolean" and isinstance(node, exp.Boolean):
-        found = bool(node.this)
+        value = bool(node.this)
     elif family == "text" and isinstance(node, exp.Literal) and node.is_string:
-        found = str(node.this)
+        value = str(node.this)
     elif family == "date":
-        found = _date(node)
-    if found is None:
+        value = _date(node)
+    if value is None:
         raise UnsupportedQuery(
             f'a comparison of "{name}" with something that is not a {family}',
             f"Write a literal such as {_EXAMPLES[family]}.",
         )
-    return found
+    return value
 
 
 def numeral(node: exp.Expression) -> Fraction | None:

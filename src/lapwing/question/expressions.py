@@ -43,12 +43,12 @@ _LIBRARIES: dict[tuple[str, str], tuple[str, str, str]] = {
 def refuse_no_text(given: object, name: str) -> NoReturn:
     """Refuse an object that is not a text as a condition; say how to write it."""
     kind = type(given)
-    title, told = Shown(f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"), None
+    title, condition = Shown(f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"), None
     for (module, of), (called, comparison, joined) in _LIBRARIES.items():
         if kind.__module__.partition(".")[0] == module and (kind.__name__ == of or (not of and _is_duckdb(kind))):
-            title, told = Shown(called), _condition(str(given), comparison, joined)
-    if told is not None:
-        raise InvalidParameter(title, name, f'a text of SQL: write {name}="{told}"')
+            title, condition = Shown(called), _condition(str(given), comparison, joined)
+    if condition is not None:
+        raise InvalidParameter(title, name, f'a text of SQL: write {name}="{condition}"')
     raise InvalidParameter(
         title, name, f'a text of SQL, such as {name}="age >= 65"; not an expression or a list of rows'
     )
@@ -60,28 +60,28 @@ def _is_duckdb(kind: type) -> bool:
 
 def _condition(text: str, comparison: str, joined: str) -> str | None:
     """Return the SQL of an expression that is made only of comparisons, AND and OR; None if it holds anything else."""
-    found: list[str] = []
+    pieces: list[str] = []
 
     def kept(sql: str) -> str:
-        found.append(sql)
-        return f"#{len(found) - 1}"
+        pieces.append(sql)
+        return f"#{len(pieces) - 1}"
 
     def inside(number: str) -> str:
-        sql = found[int(number[1:])]
+        sql = pieces[int(number[1:])]
         return f"({sql})" if " AND " in sql or " OR " in sql else sql
 
-    def both(each: re.Match[str]) -> str:
-        left, how, right = each.groups()
+    def both(match: re.Match[str]) -> str:
+        left, how, right = match.groups()
         return kept(f"{inside(left)} {_WORDS.get(how, how)} {inside(right)}")
 
     if len(text) > 1000 or "#" in text:
         return None
-    text = re.sub(comparison, lambda each: kept(_compared(each)), text)
+    text = re.sub(comparison, lambda match: kept(_compared(match)), text)
     for _ in range(20):
         text = re.sub(joined, both, text)
-    return found[int(text[1:])] if re.fullmatch(r"#\d+", text) else None
+    return pieces[int(text[1:])] if re.fullmatch(r"#\d+", text) else None
 
 
-def _compared(each: re.Match[str]) -> str:
-    constant = each["number"] or (each["truth"] or "").upper() or f"'{each['day'] or each['text'] or ''}'"
-    return f"{each['name']} {_WORDS.get(each['operator'], each['operator'])} {constant}"
+def _compared(match: re.Match[str]) -> str:
+    constant = match["number"] or (match["truth"] or "").upper() or f"'{match['day'] or match['text'] or ''}'"
+    return f"{match['name']} {_WORDS.get(match['operator'], match['operator'])} {constant}"

@@ -439,16 +439,16 @@ class Query:
             f"BIN({quoted(name)}, {', '.join(map(numeral, bins[name]))})" if name in bins else quoted(name)
             for name in self.by
         ]
-        asked = sorted({statistic.text for statistic in self.statistics})
+        texts = sorted({statistic.text for statistic in self.statistics})
         where = "" if self.where is None else f" WHERE {self.where}"
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        return f"SELECT {', '.join(asked)} FROM {quoted(self.source)}{where}{group}"
+        return f"SELECT {', '.join(texts)} FROM {quoted(self.source)}{where}{group}"
 
 
 def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statistic, ...]:
     """Return the statistics, each with a name that is unique, also when followed by _low or _high."""
     used = {name.casefold() for name in taken}
-    found = []
+    renamed = []
     for statistic in statistics:
         name, number = statistic.name or statistic.default_name, 1
         while statistic.name is None and not used.isdisjoint(_columns(name)):
@@ -458,8 +458,8 @@ def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statis
             allowed = "one that no other column of the release has, also when followed by _low or _high"
             raise InvalidParameter(name, "name", allowed)
         used |= _columns(name)
-        found.append(replace(statistic, name=name))
-    return tuple(found)
+        renamed.append(replace(statistic, name=name))
+    return tuple(renamed)
 
 
 def _columns(name: str) -> set[str]:

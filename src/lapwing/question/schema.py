@@ -99,20 +99,20 @@ class Column:
 
     def describe(self) -> dict[str, Any]:
         """Return the declaration for JSON; a long list of keys is replaced by its digest."""
-        told: dict[str, Any] = {"type": self.kind}
+        declaration: dict[str, Any] = {"type": self.kind}
         if self.keys is not None:
             listed = [written(key) for key in self.keys]
-            told["keys"] = listed
+            declaration["keys"] = listed
             if len(listed) > _MOST_LISTED:
                 digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
-                told["keys"] = f"{len(listed)} keys, SHA-256 {digest}"
+                declaration["keys"] = f"{len(listed)} keys, SHA-256 {digest}"
         if self.other is not None:
-            told["other"] = self.other
+            declaration["other"] = self.other
         if self.low is not None and self.high is not None:
-            told |= {"low": exact.text(self.low), "high": exact.text(self.high)}
+            declaration |= {"low": exact.text(self.low), "high": exact.text(self.high)}
         if self.edges is not None:
-            told["edges"] = [exact.text(edge) for edge in self.edges]
-        return told
+            declaration["edges"] = [exact.text(edge) for edge in self.edges]
+        return declaration
 
 
 def number(
@@ -269,12 +269,12 @@ def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
     allowed = "two or more numbers in rising order, such as 0, 18, 65, 120"
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         raise InvalidParameter(edges, "edges", allowed)
-    found = tuple(exact.finite(edge, "edge") for edge in edges)
-    if not found:
+    borders = tuple(exact.finite(edge, "edge") for edge in edges)
+    if not borders:
         raise MissingParameter("edges", f"Give {allowed}.")
-    if len(found) < 2 or any(a >= b for a, b in pairwise(found)) or max(map(abs, found)) > 10**300:
-        raise InvalidParameter(Shown(", ".join(map(exact.text, found[:5]))), "edges", allowed)
-    return found
+    if len(borders) < 2 or any(a >= b for a, b in pairwise(borders)) or max(map(abs, borders)) > 10**300:
+        raise InvalidParameter(Shown(", ".join(map(exact.text, borders[:5]))), "edges", allowed)
+    return borders
 
 
 def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:

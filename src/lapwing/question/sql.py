@@ -117,15 +117,15 @@ def make_query(
 
 def _asked(statistics: Sequence[object]) -> tuple[Statistic, ...]:
     """Return the statistics, checked: one or more, and not too many."""
-    asked = tuple(_flat(statistics))
-    if len(asked) > _MOST_STATISTICS:
-        raise TooLarge("The number of statistics", str(len(asked)), str(_MOST_STATISTICS), "Ask in several releases.")
-    if not asked:
+    flat = tuple(_flat(statistics))
+    if len(flat) > _MOST_STATISTICS:
+        raise TooLarge("The number of statistics", str(len(flat)), str(_MOST_STATISTICS), "Ask in several releases.")
+    if not flat:
         raise MissingParameter("statistics", "Ask for one or more, such as lw.count().")
-    for each in asked:
+    for each in flat:
         if not isinstance(each, Statistic):
             raise InvalidParameter(each, "statistic", "what lw.count(), lw.mean(…) and so on return")
-    return asked
+    return flat
 
 
 def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) -> None:
@@ -143,11 +143,11 @@ def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) 
 def _limits(edges: Sequence[Fraction], column: Column) -> tuple[Fraction, ...]:
     """Return the edges of a distribution function: those given, extended to the bounds."""
     low, high = column.low or Fraction(0), column.high or Fraction(0)
-    found = (*([low] if low < edges[0] else []), *edges, *([high] if high > edges[-1] else []))
-    if not 2 <= len(found) - 1 <= MOST_BINS:
+    extended = (*([low] if low < edges[0] else []), *edges, *([high] if high > edges[-1] else []))
+    if not 2 <= len(extended) - 1 <= MOST_BINS:
         allowed = f"from 2 to {MOST_BINS:,}, since a share of rows needs a limit between the bounds"
-        raise InvalidParameter(len(found) - 1, "number of bins", allowed)
-    return found
+        raise InvalidParameter(len(extended) - 1, "number of bins", allowed)
+    return extended
 
 
 def _flat(statistics: Sequence[object]) -> Iterator[Any]:
@@ -264,12 +264,12 @@ def _grouping(
     if part is None:
         return []
     only(part, "expressions")
-    found = []
-    for each in part.expressions:
-        if isinstance(each, exp.Column) and column_name(each).casefold() in names:
-            each = names[column_name(each).casefold()]
-        found.append(_key(each, schema))
-    return found
+    keys = []
+    for item in part.expressions:
+        if isinstance(item, exp.Column) and column_name(item).casefold() in names:
+            item = names[column_name(item).casefold()]
+        keys.append(_key(item, schema))
+    return keys
 
 
 def _edge(
@@ -319,9 +319,9 @@ def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
 def _people(node: exp.Distinct, schema: Schema) -> Statistic:
     """Return COUNT(DISTINCT person)."""
     only(node, "expressions")
-    asked = [column_name(each) for each in node.expressions]
+    names = [column_name(each) for each in node.expressions]
     person = schema.person or ""
-    if schema.person is not None and (len(asked) != 1 or asked[0].casefold() != person.casefold()):
+    if schema.person is not None and (len(names) != 1 or names[0].casefold() != person.casefold()):
         raise UnsupportedQuery(
             "COUNT(DISTINCT …) of something other than the person",
             f"COUNT(DISTINCT {quoted(person)}) is the number of people.  For other columns: which keys occur is "

@@ -61,8 +61,8 @@ class Bin(NamedTuple):
 def borders(integer: bool) -> tuple[Fraction, ...]:
     """Return the borders above zero, in rising order."""
     powers = range(0 if integer else -9, 15)
-    found = [times * Fraction(10) ** power for power in powers for times in (1, 2, 5)]
-    return (*([Fraction(1, 2)] if integer else []), *found, Fraction(_LARGEST))
+    positive = [times * Fraction(10) ** power for power in powers for times in (1, 2, 5)]
+    return (*([Fraction(1, 2)] if integer else []), *positive, Fraction(_LARGEST))
 
 
 def edges(integer: bool) -> tuple[Fraction, ...]:
@@ -177,8 +177,8 @@ class Bounds:
                 f'No bin of "{self.name}" is above the noise of {report.shown(float(self.margin))} rows',
                 "Ask with a larger ε, or take bounds from what the column means.",
             )
-        found = ends(self.integer)
-        low, high = found[self._occupied[0]][0], found[self._occupied[-1]][1]
+        bins = ends(self.integer)
+        low, high = bins[self._occupied[0]][0], bins[self._occupied[-1]][1]
         if 0 < _NEAR * low <= high:
             low = Fraction(0)
         if low <= _NEAR * high < 0:
@@ -265,10 +265,10 @@ class Bounds:
         """Return what was found for JSON, with the fields of its release (docs/reference/json.md)."""
         some = bool(self._occupied)
         share = dict(zip(("value", "low", "high"), self.outside, strict=True)) if some else None
-        told = self.release.to_dict()
-        own = ("confidence", "simultaneous", "view", "columns", "rows", "private")
-        found = {
-            **{key: each for key, each in told.items() if key not in own},
+        release = self.release.to_dict()
+        omitted = ("confidence", "simultaneous", "view", "columns", "rows", "private")
+        answer = {
+            **{key: each for key, each in release.items() if key not in omitted},
             "column": self.name,
             "low": exact.text(self.low) if some else None,
             "high": exact.text(self.high) if some else None,
@@ -280,7 +280,7 @@ class Bounds:
                 for a, b, value, least, most in self.occupied
             ],
         }
-        return found if self.release.private else {**found, "private": False}
+        return answer if self.release.private else {**answer, "private": False}
 
     def to_csv(self) -> str:
         """Return the occupied bins as CSV."""

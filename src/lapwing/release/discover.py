@@ -105,7 +105,7 @@ class KeyPlan:
     def question(self) -> dict[str, Any]:
         """Return what identifies the question in the ledger: everything public that the answer depends on."""
         schema = self.schema
-        asked: dict[str, Any] = {
+        question: dict[str, Any] = {
             "source": schema.name,
             "query": self.text,
             "column": self.name,
@@ -114,8 +114,8 @@ class KeyPlan:
             "keys_per_person": self.keys_per_person,
         }
         if schema.version is not None:
-            asked["version"] = schema.version
-        return asked if schema.person is None else {**asked, "person": schema.person}
+            question["version"] = schema.version
+        return question if schema.person is None else {**question, "person": schema.person}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan for JSON."""
@@ -171,12 +171,14 @@ def plan_keys(
             f'keys of "{name}", which is a number',
             "Keys are texts, whole numbers, dates or truth values.  Group a number by bins: declare edges.",
         )
-    each = keys_per_person
+    per_person = keys_per_person
     if schema.person is None:
-        if each not in (None, 1) or isinstance(each, bool):
-            raise InvalidParameter(each, "keys_per_person", "1 where every row is one person: name the person column")
-        each = 1
-    bound = exact.whole(schema.rows_per_person if each is None else each, "keys_per_person", MAX_ROWS_PER_PERSON)
+        if per_person not in (None, 1) or isinstance(per_person, bool):
+            allowed = "1 if every row is one person: name the person column"
+            raise InvalidParameter(per_person, "keys_per_person", allowed)
+        per_person = 1
+    per_person = schema.rows_per_person if per_person is None else per_person
+    bound = exact.whole(per_person, "keys_per_person", MAX_ROWS_PER_PERSON)
     condition = where if where is None or isinstance(where, Condition) else parse_condition(where, schema)
     plan = KeyPlan(schema, name, condition, exact.epsilon(epsilon), exact.delta(delta), bound)
     if not 0 < plan.delta <= MOST_DELTA:
@@ -206,7 +208,7 @@ class KeyTally:
     def shown(self, plan: KeyPlan, entropy: Entropy) -> dict[str, Any]:
         """Return the keys that reach the threshold and their noisy counts, as they are recorded."""
         noise = discrete_laplace(plan.scale, len(self._rows), entropy=entropy).tolist()
-        noisy = [(key, exactly + each) for (key, exactly), each in zip(self._rows, noise, strict=True)]
+        noisy = [(key, exactly + drawn) for (key, exactly), drawn in zip(self._rows, noise, strict=True)]
         kept = [(key, value) for key, value in noisy if value >= plan.threshold]
         answer: dict[str, Any] = {"keys": [written(key) for key, _ in kept], "counts": [value for _, value in kept]}
         return answer if entropy.private else {**answer, "private": False}
@@ -233,8 +235,8 @@ def discover(
         tally = KeyTally(table.count_keys(plan.schema, plan.lowered, progress))
         return table.guarded("failed while noise was added", COMPLETE, lambda: tally.shown(plan, entropy))
 
-    asked = plan.question()
-    entry, answer = answered(ledger, asked, plan.epsilon, plan.delta, analyst=analyst, check=check, noisy=noisy)
+    question = plan.question()
+    entry, answer = answered(ledger, question, plan.epsilon, plan.delta, analyst=analyst, check=check, noisy=noisy)
     return discovered(plan, ledger, replace(entry, answer=answer), analyst)
 
 
@@ -246,8 +248,8 @@ def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None)
     left = ledger.remaining, ledger.delta.remaining
     completed = entry.repeated and not entry.answered
     recorded_at = entry.recorded_at or ledger.recorded_at(entry.number)
-    made = Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
-    return replace(made, recorded_at=recorded_at)
+    discovery = Discovery(plan, entry.number, entry.answered, answer, *left, analyst, completed=completed)
+    return replace(discovery, recorded_at=recorded_at)
 
 
 def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:
@@ -294,9 +296,9 @@ class Discovery:
     @cached_property
     def keys(self) -> tuple[Key, ...]:
         """The keys, sorted."""
-        found = self.answer["keys"]
+        listed = self.answer["keys"]
         dates = self.plan.schema.columns[self.plan.name].kind == "date"
-        return tuple(map(date.fromisoformat, found) if dates else found)
+        return tuple(map(date.fromisoformat, listed) if dates else listed)
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -380,8 +382,8 @@ class Discovery:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the columns of ``flat`` to readers of Arrow: pl.DataFrame(found), pa.table(found), DuckDB."""
         kind = self.plan.schema.columns[self.plan.name].kind
-        own = arrow.days(self.keys) if kind == "date" else np.array(self.keys, dtype=_ARRAYS.get(kind, np.object_))
-        columns = {self.plan.name: own, **dict(ends({self._count: self[self._count]}))}
+        keys = arrow.days(self.keys) if kind == "date" else np.array(self.keys, dtype=_ARRAYS.get(kind, np.object_))
+        columns = {self.plan.name: keys, **dict(ends({self._count: self[self._count]}))}
         return arrow.stream([columns], requested_schema)
 
     def _bars(self) -> list[tuple[int, int, int]]:
@@ -391,7 +393,7 @@ class Discovery:
     def to_dict(self) -> dict[str, Any]:
         """Return the answer for JSON, in the form of a release (docs/reference/json.md)."""
         plan = self.plan
-        told: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "source": plan.schema.name,
             "entry": self.entry,
             "repeated": self.repeated,
@@ -412,7 +414,7 @@ class Discovery:
             "remaining": exact.text(self.remaining),
             "remaining_delta": exact.text(self.remaining_delta),
         }
-        return told if self.private else {**told, "private": False}
+        return answer if self.private else {**answer, "private": False}
 
     def flat(self) -> dict[str, list[Any]]:
         """Return plain columns: the keys, then value, low and high of their counts."""
@@ -455,12 +457,12 @@ class Discovery:
     @property
     def note(self) -> str:
         """What the numbers mean, as sentences."""
-        told = (
+        sentences = (
             f"{exact.text(100 * self.confidence)} % error bars.  Keys with fewer than about {self.threshold:,} "
             f"{self.plan.counted} are not shown, nor whether there are any; one just above is more likely counted too "
             "high than too low."
         )
-        return told if self.private else f"NOT PRIVATE: made with noise for tests.  {told}"
+        return sentences if self.private else f"NOT PRIVATE: made with noise for tests.  {sentences}"
 
     @property
     def charged(self) -> str:

@@ -65,18 +65,18 @@ class Estimator:
             return self._linear[number].estimate(self.noisy, groups)
         part = self.plan.parts[parts[0]]
         together = part.measurement.groups_together
-        own = [cell[groups.start // together : groups.stop // together] for cell in self.noisy[parts[0]]]
-        return part.measurement.estimate(statistic, own, self.plan.setting(part, self.n), *self._sure)
+        cells = [cell[groups.start // together : groups.stop // together] for cell in self.noisy[parts[0]]]
+        return part.measurement.estimate(statistic, cells, self.plan.setting(part, self.n), *self._sure)
 
     @cached_property
     def _linear(self) -> dict[int, Linear]:
         """Every count and sum, by its number."""
-        found = {}
+        linear = {}
         for number, statistic in enumerate(self.plan.query.statistics):
             if statistic.is_linear and self.plan.answering(statistic):
                 terms = self.plan.terms(statistic, self.n)
                 part = self.plan.parts[terms[0].part]
                 offset = part.measurement.offset(statistic, self.plan.setting(part, self.n))
                 integers = self.plan.is_integer(statistic), self.plan.is_truly_integer(statistic)
-                found[number] = make_linear(terms, offset, self.noisy, *self._sure, *integers)
-        return found
+                linear[number] = make_linear(terms, offset, self.noisy, *self._sure, *integers)
+        return linear

@@ -118,20 +118,20 @@ def make_release(
 def released(plan: Plan, ledger: Ledger, entry: Entry, analyst: str | None) -> Release:
     """Return the release of an entry with an answer; refuse an answer that does not fit its question."""
     completed = entry.repeated and not entry.answered
-    made = Release(plan, entry.number, entry.answered, entry.answer, ledger.remaining, analyst, completed=completed)
-    made = replace(made, recorded_at=entry.recorded_at or ledger.recorded_at(entry.number))
+    release = Release(plan, entry.number, entry.answered, entry.answer, ledger.remaining, analyst, completed=completed)
+    release = replace(release, recorded_at=entry.recorded_at or ledger.recorded_at(entry.number))
     try:
-        made.cells  # noqa: B018  # read from the record now, and kept
+        release.cells  # noqa: B018  # read from the record now, and kept
     except (AttributeError, KeyError, TypeError, ValueError):
         raise unfit(ledger) from None
-    return made
+    return release
 
 
 def question(plan: Plan) -> dict[str, Any]:
     """Return what identifies the question in the ledger: everything public that the noisy integers depend on."""
     schema = plan.schema
     names = sorted(plan.columns)
-    asked: dict[str, Any] = {
+    question: dict[str, Any] = {
         "source": schema.name,
         "query": plan.query.text,
         "neighbors": schema.neighbors,
@@ -139,12 +139,12 @@ def question(plan: Plan) -> dict[str, Any]:
         "split": plan.split,
     }
     if schema.neighbors == "change_one" and not schema.every_row_counts:
-        asked["every_row_counts"] = False
+        question["every_row_counts"] = False
     if schema.version is not None:
-        asked["version"] = schema.version
+        question["version"] = schema.version
     if schema.person is not None:
-        asked |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
-    return asked
+        question |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
+    return question
 
 
 def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:
@@ -153,11 +153,11 @@ def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None
     public = None
     if any(each.public_rows for each in plan.measured) or plan.counts_publicly:
         public = answer["rows"] = tally.rows
-    found = []
+    cells = []
     for number, part in enumerate(plan.parts):
         setting = plan.setting(part, public)
-        found.append(part.measurement.noisy(tally.exact(plan, number), setting, entropy, progress))
-    answer["cells"] = recorded(found)
+        cells.append(part.measurement.noisy(tally.exact(plan, number), setting, entropy, progress))
+    answer["cells"] = recorded(cells)
     if not entropy.private:
         answer["private"] = False
     return answer

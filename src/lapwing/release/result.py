@@ -116,14 +116,14 @@ class Release:
         return Estimator(self.plan, self.cells, self.answer.get("rows"), self.confidence, self.simultaneous)
 
     def _estimates(self, groups: slice) -> dict[str, Estimate]:
-        found = self._estimator.of(groups)
+        estimates = self._estimator.of(groups)
         names = [str(statistic.name) for statistic in self.plan.query.statistics]
         if self.view == "nonnegative":
-            found = [
+            estimates = [
                 Estimate(*(np.maximum(end, 0) for end in each)) if self._cannot_be_negative(name) else each
-                for name, each in zip(names, found, strict=True)
+                for name, each in zip(names, estimates, strict=True)
             ]
-        return dict(zip(names, found, strict=True))
+        return dict(zip(names, estimates, strict=True))
 
     @cached_property
     def _without_bars(self) -> set[str]:
@@ -163,23 +163,23 @@ class Release:
 
     def _places(self, groups: slice) -> list[NDArray[np.int64]]:
         """Return, for each column of keys, which of them each group has; the last column changes fastest."""
-        found, left = [], np.arange(groups.start, groups.stop)
+        places, left = [], np.arange(groups.start, groups.stop)
         for labels in reversed(self._labels):
             left, place = np.divmod(left, len(labels))
-            found.append(place)
-        return found[::-1]
+            places.append(place)
+        return places[::-1]
 
     @property
     def columns(self) -> list[dict[str, Any]]:
         """What each column is: its name, kind and, for a statistic, the scale of the noise behind it."""
-        told: list[dict[str, Any]] = [{"name": name, "kind": "key"} for name in self.keys]
+        described: list[dict[str, Any]] = [{"name": name, "kind": "key"} for name in self.keys]
         plan = self.plan if "rows" not in self.answer else replace(self.plan, rows=max(self.answer["rows"], 1))
         for forecast in plan.forecasts:
             name, kind = forecast.statistic.name, forecast.statistic.kind
             how = {"scale": exact.text(forecast.scale), "claim": forecast.claim, **level_of(forecast.statistic)}
             bars = {"interval": False} if name in self._without_bars else {}
-            told.append({"name": name, "kind": kind, **how, **bars})
-        return told
+            described.append({"name": name, "kind": kind, **how, **bars})
+        return described
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -190,8 +190,8 @@ class Release:
         """Yield the dicts of ``rows``; few groups are estimated at a time."""
         groups, slices = product(*self._labels), self._slices
         for some in slices:
-            found = self.estimates if len(slices) == 1 else self._estimates(some)
-            columns = [(name, [end.tolist() for end in each]) for name, each in found.items()]
+            estimates = self.estimates if len(slices) == 1 else self._estimates(some)
+            columns = [(name, [end.tolist() for end in each]) for name, each in estimates.items()]
             for i, labels in zip(range(some.stop - some.start), groups, strict=False):
                 row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
                 for name, (value, low, high) in columns:
@@ -224,7 +224,7 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release for JSON (docs/reference/json.md)."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "source": self.plan.schema.name,
             "entry": self.entry,
             "repeated": self.repeated,
@@ -242,7 +242,7 @@ class Release:
             "rows": self.rows,
             "remaining": None if self.remaining is None else exact.text(self.remaining),
         }
-        return told if self.private else {**told, "private": False}
+        return fields if self.private else {**fields, "private": False}
 
     def flat(self) -> dict[str, list[Any]]:
         """Return plain columns: the keys, then value, low and high of each statistic (n, n_low, n_high)."""
@@ -253,10 +253,10 @@ class Release:
         for groups in self._slices:
             yield self._flat(groups, self._estimates(groups))
 
-    def _flat(self, groups: slice, found: Mapping[str, Estimate]) -> dict[str, list[Any]]:
+    def _flat(self, groups: slice, estimates: Mapping[str, Estimate]) -> dict[str, list[Any]]:
         each = zip(self.keys, self._labels, self._places(groups), strict=True)
         keys: dict[str, list[Any]] = {key: [labels[i] for i in places.tolist()] for key, labels, places in each}
-        return keys | {name: end.tolist() for name, end in ends(found)}
+        return keys | {name: end.tolist() for name, end in ends(estimates)}
 
     @property
     def _slices(self) -> list[slice]:
@@ -285,7 +285,11 @@ class Release:
         """Return the columns of ``flat`` as CSV; or write them to ``path``; ``progress`` as for ``to_parquet``."""
         if path is None:
             return csv_text(self.flat())
-        with self._writing(path), in_place_of(path) as made, made.open("w", encoding="utf-8", newline="") as file:
+        with (
+            self._writing(path),
+            in_place_of(path) as temporary,
+            temporary.open("w", encoding="utf-8", newline="") as file,
+        ):
             number = len(self._slices)
             for i, piece in enumerate(self.pieces()):
                 file.write(csv_text(piece, header=i == 0))
@@ -323,8 +327,8 @@ class Release:
             f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._aged(), self.plan.sql
         )
         if path is not None:
-            with self._writing(path), in_place_of(path) as made:
-                made.write_text(page, encoding="utf-8")
+            with self._writing(path), in_place_of(path) as temporary:
+                temporary.write_text(page, encoding="utf-8")
         return page
 
     def plot(self, statistic: str | None = None) -> Any:
@@ -341,13 +345,13 @@ class Release:
         return f"{self._html(_TEXT_ROWS)}<p>{html.escape(self._aged())}</p>"
 
     def _html(self, most: int | None) -> str:
-        labels, found = self._first(most)
-        numbers = [[end.tolist() for end in each] for each in found.values()]
+        labels, estimates = self._first(most)
+        numbers = [[end.tolist() for end in each] for each in estimates.values()]
         rows = [
-            ([str(written(label)) for label in own], [(v[i], a[i], b[i]) for v, a, b in numbers])
-            for i, own in enumerate(labels)
+            ([str(written(label)) for label in group_labels], [(v[i], a[i], b[i]) for v, a, b in numbers])
+            for i, group_labels in enumerate(labels)
         ]
-        return report.html_table(self.keys, list(found), rows)
+        return report.html_table(self.keys, list(estimates), rows)
 
     def _first(self, most: int | None) -> tuple[Sequence[tuple[Key, ...]], Mapping[str, Estimate]]:
         """Return the keys and the estimates of the first groups, or of all."""
@@ -383,17 +387,17 @@ class Release:
     def _note(self) -> str:
         bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
         clamped = any(part.measurement.column is not None for part in self.plan.parts)
-        told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
+        text = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
         if self._without_bars:
-            told += " Quantiles were asked for without intervals."
+            text += " Quantiles were asked for without intervals."
         elif any(0 < (each.level or 0) < 1 for each in self.plan.query.statistics):
-            told += " A quantile whose bar ends at a bound has too few rows on that side to say more."
+            text += " A quantile whose bar ends at a bound has too few rows on that side to say more."
         for part in self.plan.parts:
             note = part.measurement.note(self.plan.setting(part))
-            told += f" {note}" if note else ""
+            text += f" {note}" if note else ""
         if self.view == "nonnegative":
-            told += " Negative numbers are shown as 0: do not add them up."
-        return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
+            text += " Negative numbers are shown as 0: do not add them up."
+        return text if self.private else f"NOT PRIVATE: made with noise for tests. {text}"
 
     def _aged(self) -> str:
         """Return the note for a page, which does not say what was charged."""
@@ -409,18 +413,18 @@ class Release:
         schema, epsilon = self.plan.schema, exact.text(self.plan.epsilon) if self.entry is not None else "0"
         heads = list(self.keys)
         numbers = []
-        labels, found = self._first(_TEXT_ROWS)
-        for name, each in found.items():
+        labels, estimates = self._first(_TEXT_ROWS)
+        for name, each in estimates.items():
             heads += [name, "error bar"]
             numbers.append([end.tolist() for end in each])
         rows = []
-        bare = [name in self._without_bars for name in found]
-        for i, own in enumerate(labels):
-            row = [str(written(label)) for label in own]
+        bare = [name in self._without_bars for name in estimates]
+        for i, group_labels in enumerate(labels):
+            row = [str(written(label)) for label in group_labels]
             for (value, low, high), plain in zip(numbers, bare, strict=True):
                 width = None if plain else high[i] - low[i]
-                told = "none" if plain else bar_text(value[i], low[i], high[i])
-                row += [report.shown(value[i], width), told]
+                bar = "none" if plain else bar_text(value[i], low[i], high[i])
+                row += [report.shown(value[i], width), bar]
             rows.append(row)
         lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table(heads, rows, range(len(self.keys))))
