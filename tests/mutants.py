@@ -732,8 +732,8 @@ MUTANTS = (
         "T30",
         "coverage",
         "release/pipeline.py",
-        '    answer["cells"] = recorded(found)\n',
-        '    answer["cells"] = recorded([[np.maximum(cell, 0) for cell in part] for part in found])\n',
+        '    answer["cells"] = recorded(cells)\n',
+        '    answer["cells"] = recorded([[np.maximum(cell, 0) for cell in part] for part in cells])\n',
     ),
     Mutant(
         "error bars are too narrow",
@@ -790,8 +790,8 @@ MUTANTS = (
         "T24",
         "canary",
         "question/expressions.py",
-        'return found[int(text[1:])] if re.fullmatch(r"#\\d+", text) else None\n',
-        'return found[int(text[1:])] if re.fullmatch(r"#\\d+", text) else text\n',
+        'return pieces[int(text[1:])] if re.fullmatch(r"#\\d+", text) else None\n',
+        'return pieces[int(text[1:])] if re.fullmatch(r"#\\d+", text) else text\n',
     ),
     Mutant(
         "the exact sums are shown by repr",
@@ -952,8 +952,8 @@ MUTANTS = (
         "T18 T27",
         "ledgers",
         "release/pipeline.py",
-        'asked |= {"person": schema.person, "rows_per_person": schema.rows_per_person}',
-        'asked |= {"person": schema.person}',
+        'question |= {"person": schema.person, "rows_per_person": schema.rows_per_person}',
+        'question |= {"person": schema.person}',
     ),
     Mutant(
         "an answer stands for the other relation",

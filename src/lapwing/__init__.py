@@ -6,20 +6,20 @@
     sensitivity                  how far one person can move an answer: the catalogue
     size_for, epsilon_for        plan: how many people, or how much ε, for a wanted error
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
-    Source                       a table about people: plan, release, sql; discover and bounds for what is not public
-    number, keys, Column         what a column may hold: bounds, or keys to group by; and what both make
+    Source                       a table about people: plan, release, sql; discover and bounds find keys and bounds
+    number, keys, Column         what a column may hold: bounds, or keys to group by; both return a Column
     count, people, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
     Plan, Release, Discovery, Bounds
-                                 what a source answers, to name in annotations
+                                 what a source returns, for type annotations
     Ledger                       a budget that lasts, is shared, and cannot be overspent
-    audit                        check on this machine that all of this keeps what it promises
+    audit                        check on this machine that all of this keeps its promises
     audit_function, audit_mechanism
                                  check the sensitivity of your own function, the ε of your own mechanism
     errors                       what can be refused, as one tree
 
 The rule behind everything: what comes before the noise is an exact integer, what comes after it is public.
-``from lapwing import *`` leaves out sum, min and max, which are Python's own; lw.sum, lw.min and lw.max are there.
+``from lapwing import *`` leaves out sum, min and max, which would hide Python's own; use lw.sum, lw.min and lw.max.
 """
 
 from importlib import import_module
@@ -85,7 +85,7 @@ __all__ = [
 ]
 
 _BUILT_IN = ("max", "min", "sum")
-"""Public names that ``import *`` leaves out, since it would put them in the place of Python's own."""
+"""Public names that ``import *`` leaves out, since they would hide Python's own."""
 
 _LATER = {
     "Bounds": "release.bounds",
@@ -98,11 +98,11 @@ _LATER = {
     "audit_function": "auditing.functions",
     "audit_mechanism": "auditing.mechanisms",
 }
-"""What needs a database or an engine, and where it is."""
+"""Names that need a database or an engine, and the modules that define them."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import some names only when they are asked for."""
+    """Import some names only when they are used."""
     if name in _LATER:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module 'lapwing' has no attribute {name!r}")

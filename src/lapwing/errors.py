@@ -9,7 +9,7 @@ LapwingError
 │   ├── InvalidConfidence      a probability is not between 0 and 1
 │   ├── InvalidParameter       another parameter (rows, cells, a wanted error, neighbors) is out of its range
 │   ├── MissingParameter       a parameter that is needed was not given, or is empty
-│   ├── ConflictingParameters  two parameters were given of which only one is possible
+│   ├── ConflictingParameters  two parameters were given that exclude each other
 │   ├── UselessParameter       a parameter was given that nothing here uses
 │   ├── TooLarge               the request needs more of something than is possible
 │   ├── OutOfReach             no possible ε gives the error that was asked for
@@ -17,10 +17,10 @@ LapwingError
 │   ├── InvalidRequest         the parts of a request do not fit together
 │   ├── InvalidSize            the number of draws is not a size
 │   ├── InvalidValue           a value has no usable type, or is not finite; it is not shown
-│   ├── InvalidSource          the description of a table does not hold together
+│   ├── InvalidSource          the description of a table is not consistent
 │   ├── UnknownColumn          a query names a column that the source does not declare
-│   ├── UnknownArgument        a call has an argument that there is not; it is a TypeError too
-│   ├── UnknownName            an answer has no statistic or key of this name; it is a KeyError too
+│   ├── UnknownArgument        a call has an argument that does not exist; also a TypeError
+│   ├── UnknownName            an answer has no statistic or key of this name; also a KeyError
 │   ├── UnsupportedQuery       a query that is not on the list of what can be released
 │   ├── MissingLibrary         what was asked needs a library that is not installed
 │   ├── NoSensitivity          the catalogue has no entry: refuse, never guess
@@ -31,9 +31,8 @@ LapwingError
 ├── OutputError                an answer is recorded but could not be written
 └── EngineError                the engine failed; its own message is not shown, since it may quote a cell
 
-Every message says what was asked, what is allowed and what happened to data and budget,
-and, where it is not plain, what to do next.  An error is an output: no message and no field holds a value that
-noise was to protect.
+Every message says what was asked, what is allowed and what happened to data and budget, and, where it is not obvious,
+what to do next.  An error is an output: no message and no field holds a value that noise is meant to protect.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ NOTHING_DRAWN = "No noise was drawn and nothing was charged."
 
 
 class Shown(str):
-    """The text by which a message speaks of what was asked; errors hold it in place of the thing itself."""
+    """The text that messages show for what was asked; errors hold it instead of the object itself."""
 
 
 def shown(asked: object) -> Shown:
-    """Return the text of a public parameter; of anything else only its type."""
+    """Return the text of a public parameter; for anything else only its type."""
     if isinstance(asked, Shown):
         return asked
     if isinstance(asked, int) and asked.bit_length() > 1000:
@@ -93,7 +92,7 @@ class InvalidSensitivity(RequestError):
         return (
             f"Sensitivity {self.args[0]} was asked; a sensitivity is a positive number from "
             f"2^-900 to 2^900, such as 1 or 0.12. {NOTHING_DRAWN} "
-            "`lapwing sensitivity` lists the known ones; an answer that nobody can change needs no noise."
+            "`lapwing sensitivity` lists the known ones; an answer that no person can change needs no noise."
         )
 
 
@@ -111,7 +110,7 @@ class InvalidScale(RequestError):
 
 
 class InvalidBounds(RequestError):
-    """InvalidBounds(low, high, allowed): ``allowed`` says what bounds are here, if not just any."""
+    """InvalidBounds(low, high, allowed): ``allowed`` says which bounds are possible, if not all are."""
 
     def __init__(
         self,
@@ -141,7 +140,7 @@ class InvalidConfidence(RequestError):
 
 
 class InvalidParameter(RequestError):
-    """InvalidParameter(asked, name, allowed): e.g. name "n", allowed "a whole number from 1 on"."""
+    """InvalidParameter(asked, name, allowed): e.g. name "n", allowed "a whole number, 1 or larger"."""
 
     def __str__(self) -> str:
         asked, name, allowed = self.args
@@ -230,7 +229,7 @@ class InvalidSize(RequestError):
 
     def __str__(self) -> str:
         return (
-            f"Size {self.args[0]} was asked; a size is a whole number from 0 on, or a tuple of them, "
+            f"Size {self.args[0]} was asked; a size is a whole number, 0 or larger, or a tuple of them, "
             f"that memory can hold. {NOTHING_DRAWN}"
         )
 
@@ -259,7 +258,7 @@ class NoSensitivity(RequestError):
 
 
 class NoLedger(RequestError):
-    """NoLedger(name), or NoLedger(name, source) of a source that has no total to make it with."""
+    """NoLedger(name), or NoLedger(name, source) for a source without a total to make it with."""
 
     def __str__(self) -> str:
         if len(self.args) > 1:
@@ -297,12 +296,12 @@ class UnknownArgument(RequestError, TypeError):
     def __str__(self) -> str:
         asked, call, meant, known = self.args
         asked = asked.strip('"')
-        told = f' Did you mean "{meant}"?' if meant else suggestion(asked, known)
-        return f"{call} has no argument {asked} (it has {', '.join(known)}).{told} {NOTHING_DRAWN}"
+        hint = f' Did you mean "{meant}"?' if meant else suggestion(asked, known)
+        return f"{call} has no argument {asked} (it has {', '.join(known)}).{hint} {NOTHING_DRAWN}"
 
 
 class UnknownName(RequestError, KeyError):
-    """UnknownName(asked, what, known): ``what`` says of which answer."""
+    """UnknownName(asked, what, known): ``what`` says which answer."""
 
     def __str__(self) -> str:
         asked, what, known = self.args
@@ -321,7 +320,7 @@ class UnsupportedQuery(RequestError):
 
 
 class MissingLibrary(RequestError):
-    """MissingLibrary(name, install): ``install`` is what to give to pip, if it is not the name."""
+    """MissingLibrary(name, install): ``install`` is the name for pip, if it differs."""
 
     def __init__(self, name: str, install: str | None = None) -> None:
         super().__init__(Shown(name), install or name)
@@ -377,7 +376,7 @@ class EngineError(LapwingError):
 
 
 def no_total(source: str) -> str:
-    """Return what a source lacks that gives no total ε and has no ledger, and how to give it."""
+    """Return the sentence for a source without a total ε and without a ledger: what is missing, and how to give it."""
     return (
         f'Source "{source}" gives no total ε, the ε that may ever be spent: give it, for example by '
         "lw.Source(…, epsilon=1) in Python, or by the line epsilon = 1 in a source file."

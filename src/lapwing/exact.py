@@ -1,9 +1,9 @@
-"""Numbers from users, read once, at the door, exactly.
+"""Numbers from users: read once, on entry, exactly.
 
 A float means its shortest decimal text: 0.1 is 1/10.  ε has at most nine decimal places, so
-that budgets are sums of integers (nano-ε); a float with more, such as 0.1 + 0.2, is rounded down to nine, once and
-for the charge and the noise alike.  What is not a number in range is refused here, and every later function may rely
-on it.
+that budgets are sums of integers (nano-ε); a float with more, such as 0.1 + 0.2, is rounded down to nine, once,
+for both the charge and the noise.  What is not a number in range is refused here, so that every later function can
+rely on it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TEXT = re.compile(r"[+-]?(\d{1,400}/\d{1,400}|(\d{1,400}(\.\d{0,400})?|\.\d{1,4
 
 
 def rational(asked: object) -> Fraction:
-    """Return the number exactly as written; raise ValueError when it is none."""
+    """Return the number exactly as written; raise ValueError if it is not a number."""
     if isinstance(asked, bool):
         raise ValueError("a truth value is not a number")
     if isinstance(asked, Integral):
@@ -62,7 +62,7 @@ def _written(asked: object) -> str:
 
 
 def _number(asked: object) -> Fraction | None:
-    """Return the number, or None if it is not one; whoever asked refuses it."""
+    """Return the number, or None if it is not one; the caller refuses it."""
     try:
         return rational(asked)
     except ValueError:
@@ -90,7 +90,7 @@ def delta(asked: object) -> Fraction:
 def sensitivity(asked: object) -> Fraction:
     """Return a sensitivity Δ with 2^-900 ≤ Δ ≤ 2^900.
 
-    One of 16 or 32 bits is taken as it is: its shortest text may lie below it by so much that ε would be exceeded.
+    A float of 16 or 32 bits is taken exactly: its shortest text may be so much smaller that ε would be exceeded.
     """
     narrow = isinstance(asked, np.floating) and asked.dtype.itemsize < 8
     value = _number(float(asked) if narrow else asked)  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ def scale(asked: object, *, array: bool = False) -> Fraction:
 
 
 def _between_powers(value: Fraction, low: int, high: int) -> bool:
-    """Return whether 2^low ≤ value ≤ 2^high, for low < 0 < high; quicker than to compare fractions."""
+    """Return whether 2^low ≤ value ≤ 2^high, for low < 0 < high; faster than comparing fractions."""
     top, bottom = value.numerator, value.denominator
     return bottom <= top << -low and top <= bottom << high
 
@@ -130,11 +130,11 @@ def probability(asked: object) -> Fraction:
 
 
 def whole(asked: object, name: str, most: int | None = 10**18) -> int:
-    """Return a whole number from 1 to ``most``, if there is a most."""
+    """Return a whole number from 1 to ``most``; None is no limit."""
     value = _number(asked)
     if value is None or value.denominator != 1 or value < 1 or (most is not None and value > most):
-        limit = "" if most is None else f", to {'10^18' if most == 10**18 else f'{most:,}'} at most"
-        raise InvalidParameter(asked, name, f"a whole number from 1 on{limit}")
+        limit = ", 1 or larger" if most is None else f" from 1 to {'10^18' if most == 10**18 else f'{most:,}'}"
+        raise InvalidParameter(asked, name, f"a whole number{limit}")
     return int(value)
 
 
@@ -155,10 +155,10 @@ def positive(asked: object, name: str) -> Fraction:
 
 
 def nonnegative(asked: object, name: str) -> Fraction:
-    """Return a number from 0 on."""
+    """Return a number that is 0 or larger."""
     value = _number(asked)
     if value is None or value < 0:
-        raise InvalidParameter(asked, name, "a number from 0 on")
+        raise InvalidParameter(asked, name, "a number, 0 or larger")
     return value
 
 

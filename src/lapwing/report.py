@@ -1,4 +1,4 @@
-"""How answers and plans read: text for the terminal, lines of TOML, one HTML page that needs nothing else.
+"""How answers and plans are shown: text for the terminal, lines of TOML, one self-contained HTML page.
 
 Plain rows in, text out; every cell is escaped.
 """
@@ -17,7 +17,7 @@ HtmlRow = tuple[Sequence[str], Sequence[Bar]]
 
 
 def shown(value: object, width: float | None = None) -> str:
-    """Return a cell as text; a float with the digits that an error bar of this width leaves meaning to."""
+    """Return a cell as text; a float with the digits that are meaningful for an error bar of this width."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int):
@@ -113,12 +113,12 @@ def html_page(title: str, facts: Sequence[tuple[str, str]], table: str, note: st
 
 
 def html_facts(facts: Sequence[tuple[str, str]]) -> str:
-    """Return a list of names and what they are."""
+    """Return a list of names and their values."""
     return f"<dl>{''.join(f'<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>' for key, value in facts)}</dl>"
 
 
 def html_document(title: str, body: str) -> str:
-    """Return one page that needs nothing else."""
+    """Return one self-contained page."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
         f"<style>\n{_STYLE}\n</style></head>\n<body><h1>{html.escape(title)}</h1>\n{body}\n</body></html>\n"

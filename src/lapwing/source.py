@@ -1,6 +1,6 @@
-"""A table that stays where it is, with what is public about it, and the verbs that users know: plan, release, sql.
+"""A table that stays where it is, what is public about it, and what users call: plan, release, sql.
 
-What is not public, keys and bounds, is found privately: discover, bounds; and then declared: declare.
+Keys and bounds that are not public are found privately (discover, bounds) and then declared (declare).
 
 A source file is TOML (docs/reference/source.md); loading one runs no code.
 """
@@ -58,7 +58,7 @@ _ARGUMENTS = {
     "id": "person", "unit": "person", "privacy_unit": "person", "user_id": "person", "privacy_id": "person",
     "schema": "columns", "data": "table", "df": "table", "path": "table",
 }  # fmt: skip
-"""What arguments are called elsewhere, and what they are called here, where the call has them."""
+"""Names that other libraries use for arguments, and their names here, for calls that have them."""
 
 
 P = ParamSpec("P")
@@ -67,10 +67,14 @@ A = TypeVar("A", Release, Discovery, Bounds)
 
 
 def _by_name(call: Callable[P, R]) -> Callable[P, R]:
-    """Return the call with a refusal of arguments that it does not have, which says what they are called here."""
-    own = [each for each in signature(call).parameters.values() if each.kind is not each.VAR_POSITIONAL]
-    known = [each.name for each in own if each.name not in ("self", "entropy", "progress", "options")]
-    passing = any(each.kind is each.VAR_KEYWORD for each in own)
+    """Return the call, with a check that refuses unknown arguments and suggests their names here."""
+    parameters = [
+        parameter for parameter in signature(call).parameters.values() if parameter.kind is not parameter.VAR_POSITIONAL
+    ]
+    known = [
+        parameter.name for parameter in parameters if parameter.name not in ("self", "entropy", "progress", "options")
+    ]
+    passing = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     title = "Source" if call.__name__ == "__init__" else call.__name__
 
     @wraps(call)
@@ -90,19 +94,19 @@ class Source:
     Args:
         table: a path or glob of CSV or Parquet files; a pandas, Polars or Spark data frame, an Arrow table or a DuckDB
             relation; postgresql://host/database#table, spark:table, or sc://host:port#table.
-        name: the name by which SQL and the ledger know it.
-        columns: what may be named in a query: ``lw.number(low, high)``, ``lw.keys(…)``, or a type such as "date".
-        person: the column that tells people apart; without it, every row is one person.
-        rows_per_person: how many rows of one person count in full; who has more counts as much as that.
+        name: its name in SQL and in the ledger.
+        columns: the columns that a query may name: ``lw.number(low, high)``, ``lw.keys(…)``, or a type such as "date".
+        person: the column that identifies a person; without it, every row is one person.
+        rows_per_person: how many rows of one person count in full; people with more are weighted down to this many.
         neighbors: "add_remove" (default) or "change_one".
-        public_rows: whether the number of rows is public, under change_one and where every row is one person; it is
-            for Parquet files, and for other tables only if you say so.  Never say it of rows that a filter left.
+        public_rows: whether the number of rows is public, under change_one and where every row is one person; true
+            for Parquet files, and for other tables only if you say so.  Never say so for rows that a filter selected.
         epsilon: the total ε that may ever be spent; needed when the ledger is new.
         delta: the total δ, which only ``discover`` spends; 0 if not given.
         ledger: an SQLite file or a postgresql:// URL.  By default ``<name>.ledger`` beside the table's files, or for
             data frames and tables on servers in ~/.local/share/lapwing: one name, one budget, wherever you work.
-        version: change it when the data changes, so that recorded answers are not given for other data.  An answer
-            that was recorded says when, and for files whether they were modified since.
+        version: change it when the data changes, so that recorded answers are not given for other data.  A recorded
+            answer says when it was recorded, and for files whether they were modified since.
     """
 
     @_by_name
@@ -135,13 +139,13 @@ class Source:
     def open(cls, path: str | PathLike[str]) -> Source:
         """Return the source that a TOML file describes; paths in it are relative to the file."""
         file = Path(path)
-        table, declared, told = source_file.read(fspath(path))
-        told = {"name": file.stem, **told}
-        named = "ledger" in told
-        place = told.setdefault("ledger", file_name(str(told["name"])))
+        table, declared, fields = source_file.read(fspath(path))
+        fields = {"name": file.stem, **fields}
+        named = "ledger" in fields
+        place = fields.setdefault("ledger", file_name(str(fields["name"])))
         if isinstance(place, str) and "://" not in place:
-            told["ledger"] = str(file.parent / place)
-        opened = cls(table if is_url(table) else str(file.parent / table), columns=declared, **told)
+            fields["ledger"] = str(file.parent / place)
+        opened = cls(table if is_url(table) else str(file.parent / table), columns=declared, **fields)
         if not named:
             opened._place = beside(file.parent, opened.name, file.parent / f"{opened.name}.ledger")
         return opened
@@ -151,7 +155,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name by which SQL and the ledger know the source."""
+        """The name of the source in SQL and in the ledger."""
         return self.schema.name
 
     @property
@@ -161,7 +165,7 @@ class Source:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger, made with the totals of ε and δ when it is new."""
+        """The ledger; a new one is made with the totals of ε and δ."""
         opened = self.open_ledger()
         if self.epsilon is not None and opened.total != self.epsilon:
             asked, has = exact.text(self.epsilon), exact.text(opened.total)
@@ -181,7 +185,7 @@ class Source:
         return opened
 
     def open_ledger(self) -> Ledger:
-        """Return the ledger, whatever its total is; it is made with the totals when it is new."""
+        """Return the ledger, whatever its total is; a new one is made with the totals."""
         where = self._place.found(self.name)
         existing = open_existing(where)
         if existing is not None:
@@ -192,13 +196,13 @@ class Source:
         return Ledger.open(where, self.epsilon, self.delta)
 
     def left(self) -> Fraction | None:
-        """Return the ε that is left, or None if there is no ledger yet; none is made."""
+        """Return the ε that is left, or None if there is no ledger yet; this makes none."""
         opened: Ledger | None = self.__dict__.get("ledger")  # one that is open remembers what it saw (claim L5)
-        found = opened or open_existing(self._place.found(self.name))
-        return None if found is None else found.remaining
+        ledger = opened or open_existing(self._place.found(self.name))
+        return None if ledger is None else ledger.remaining
 
     def holds(self, file: Path) -> bool:
-        """Return whether a file is the ledger, or is or would become a part of the table."""
+        """Return whether a file is the ledger, is a part of the table, or would become one."""
         return file.resolve() == Path(self._place.where).resolve() or self._table.holds(file)
 
     @_by_name
@@ -214,18 +218,18 @@ class Source:
         rows: int = 1000,
         intervals: bool = True,
     ) -> Plan:
-        """Tell what a release would do and how good it would be, without reading any data; it costs nothing.
+        """Return what a release would do and how accurate it would be, without reading any data; it costs nothing.
 
         Args:
             statistics: what to ask, such as ``lw.count()``; or one text of SQL.
             by: the key columns to group by; none if not given.
             where: a condition such as "age >= 65".
             epsilon: the ε of the release.
-            error: the error bar that every statistic should have, or those of some by name, for example
+            error: the error bar that every statistic should have, or those of some statistics by name, for example
                 {"count": 10, "mean_cost": 5}; the plan then has the ε that this needs.
             weights: how ε is split over columns, for example {"cost": 3, "age": 1}; equally if not given.
-            confidence: that of the error bars.
-            rows: the number of rows of a group to assume for the error of means and the like.
+            confidence: the confidence of the error bars.
+            rows: the number of rows per group to assume for the error of means and similar statistics.
             intervals: False puts all of the ε of quantiles into their values, and none into error bars.
         """
         query = self._query(statistics, by, where, weights)
@@ -234,7 +238,7 @@ class Source:
                 if not isinstance(name, str):
                     raise InvalidParameter(name, "name in error", "that of a statistic")
             query, error = sql.aimed(query, error), None
-        made = make_plan(
+        plan = make_plan(
             self.schema,
             query,
             epsilon=epsilon,
@@ -243,11 +247,11 @@ class Source:
             rows=rows,
             intervals=intervals,
         )
-        made = replace(made, clipped=clipped(made, self._ledger_if_any() if made.bounded else None))
-        return replace(made, lacking=self._lacking() if made.parts else None).on(self.dialect)
+        plan = replace(plan, clipped=clipped(plan, self._ledger_if_any() if plan.bounded else None))
+        return replace(plan, lacking=self._lacking() if plan.parts else None).on(self.dialect)
 
     def _lacking(self) -> str | None:
-        """Return what a release would be refused for: that nobody has said what may ever be spent."""
+        """Return why a release would be refused: no total ε is given; None if it would not be."""
         if self.epsilon is not None:
             return None
         try:
@@ -286,17 +290,17 @@ class Source:
             where: a condition such as "age >= 65".
             epsilon: the privacy to spend on this release.
             weights: how ε is split over columns, as for ``plan``.
-            analyst: whose cap in the ledger it counts against.
-            confidence: that of the error bars; it does not change what is charged.
+            analyst: the analyst whose cap in the ledger it counts against.
+            confidence: the confidence of the error bars; it does not change what is charged.
             intervals: False puts all of the ε of quantiles into their values: their bars are then the column's bounds.
-            progress: a function that is told the share that is done, 0 to 1, while the engine runs.
-            entropy: leave it alone, except in tests.
+            progress: a function called with the share done so far, 0 to 1, while the engine runs.
+            entropy: the source of randomness; change it only in tests.
         """
         query = self._query(statistics, by, where, weights)
         plan = make_plan(self.schema, query, epsilon=epsilon, confidence=confidence, intervals=intervals)
         ledger = self.ledger if plan.parts else None
-        made = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(made).at(confidence)
+        release = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(release).at(confidence)
 
     @_by_name
     def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
@@ -317,7 +321,7 @@ class Source:
         progress: Progress | None = None,
         entropy: Entropy = SYSTEM,
     ) -> Discovery:
-        """Find the keys of a column that many people have, when they are not public: charge ε and δ to the ledger.
+        """Find the keys of a column that many people have, if they are not public: charge ε and δ to the ledger.
 
         Args:
             column: a column that is declared by its type (text, integer, date or boolean) or has keys.
@@ -325,15 +329,15 @@ class Source:
             delta: the probability with which the key of a single person may be shown, for example "1e-8".
             where: a condition such as "age >= 65".
             keys_per_person: for how many keys one person counts at most; rows_per_person if not given.
-            analyst: whose cap in the ledger it counts against.
-            confidence: that of the error bars.
-            progress: a function that is told the share that is done, 0 to 1, while the engine runs.
-            entropy: leave it alone, except in tests.
+            analyst: the analyst whose cap in the ledger it counts against.
+            confidence: the confidence of the error bars.
+            progress: a function called with the share done so far, 0 to 1, while the engine runs.
+            entropy: the source of randomness; change it only in tests.
         """
         sure = bar_confidence(confidence)
         plan = self.plan_keys(column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person)
-        found = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(found).at(sure)
+        discovery = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(discovery).at(sure)
 
     @_by_name
     def plan_keys(
@@ -345,11 +349,11 @@ class Source:
         where: str | None = None,
         keys_per_person: int | None = None,
     ) -> KeyPlan:
-        """Tell how many people a key needs to be found by ``discover``, without reading any data; it costs nothing."""
-        made = plan_keys(
+        """Return how many people a key needs for ``discover`` to find it; no data is read, and it costs nothing."""
+        plan = plan_keys(
             self.schema, column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person
         )
-        return made.on(self.dialect)
+        return plan.on(self.dialect)
 
     @_by_name
     def bounds(
@@ -362,26 +366,26 @@ class Source:
         progress: Progress | None = None,
         entropy: Entropy = SYSTEM,
     ) -> Bounds:
-        """Find bounds of a numeric column that hold most values, when none are known: charge ε to the ledger.
+        """Find bounds of a numeric column that hold most values, if none are known: charge ε to the ledger.
 
         Args:
-            column: a column that is declared as a number or integer; bounds that it has do not count.
+            column: a column that is declared as a number or integer; bounds that it has are ignored.
             epsilon: the privacy to spend.
             where: a condition such as "age >= 65".
-            analyst: whose cap in the ledger it counts against.
-            progress: a function that is told the share that is done, 0 to 1, while the engine runs.
-            entropy: leave it alone, except in tests.
+            analyst: the analyst whose cap in the ledger it counts against.
+            progress: a function called with the share done so far, 0 to 1, while the engine runs.
+            entropy: the source of randomness; change it only in tests.
         """
         plan = plan_bounds(self.schema, column, epsilon=epsilon, where=where)
-        found = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(found)
+        bounds = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(bounds)
 
     def beside(self, answer: A) -> A:
         """Return an answer of this source; one that was recorded before the table was modified says so."""
         return answer.beside(self._table.modified())
 
     def declare(self, columns: Mapping[str, Column | str] | None = None, **more: Column | str) -> Source:
-        """Return a source of the same table and ledger with these columns declared, in place of those they replace."""
+        """Return a source of the same table and ledger with these columns; they replace those of the same name."""
         schema = self.schema
         if columns is not None and not isinstance(columns, Mapping):
             raise InvalidParameter(columns, "columns", "a mapping from names to declarations")
@@ -409,7 +413,7 @@ class Source:
 
 
 def _public_rows(table: Table, said: object, person: object, neighbors: object) -> bool:
-    """Return whether the number of rows is public under change_one: as it is said, and by default if it is stored."""
+    """Return whether the number of rows is public under change_one: as declared, and by default if it is stored."""
     if said is None:
         return table.stored
     if not isinstance(said, bool):
@@ -425,6 +429,6 @@ def _public_rows(table: Table, said: object, person: object, neighbors: object) 
         raise InvalidSource(
             table.name,
             f"says public_rows, but {why}",
-            'public_rows goes with neighbors = "change_one" and without person: leave it out.',
+            'public_rows needs neighbors = "change_one" and no person column: leave it out.',
         )
     return said

@@ -1,4 +1,4 @@
-"""Source files: TOML in, and for ``lapwing init`` TOML out, from the names and types of a table's columns alone.
+"""Source files: reads TOML, and for ``lapwing init`` writes it, from the names and types of a table's columns alone.
 
 Reading one runs no code (docs/reference/source.md).
 """
@@ -25,11 +25,11 @@ _REALS = ("FLOAT", "DOUBLE", "DECIMAL", "FLOAT4", "FLOAT8", "NUMERIC")
 _TEXTS = ("VARCHAR", "ENUM", "TEXT", "BPCHAR", "NAME", "STRING", "CHAR")
 _BOOLEANS = ("BOOLEAN", "BOOL")
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NTZ")
-"""The names of types on all engines, of each what is before its brackets."""
+"""The names of types on all engines, without what is in brackets."""
 
 
 CSV = "CSV"
-"""In place of a type: cells of a CSV file are texts, and are read as what the column is declared as."""
+"""Used instead of a type: cells of a CSV file are texts, and are read as the declared type of the column."""
 
 _FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
            "version", "columns")  # fmt: skip
@@ -64,17 +64,17 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
 
 _HEAD = """\
 # What is public about this table.  See docs/reference/source.md.
-# Take the # from the lines you need, and fill in every ?.
+# Remove the # from the lines you need, and fill in every ?.
 # Take bounds and keys from what the columns mean (a code book, a law, a form), never from the data:
 # the largest value in the data is some person's value, and a key that occurs once is one person.
 
 name = {name}
 table = {table}{note}
 
-# Which column tells people apart?  Then no person can be seen, however many rows they have.
-# Without it every row counts as one person: right only when nobody has two.
+# Which column identifies a person?  With it, each person is protected, however many rows they have.
+# Without it every row counts as one person: right only if no person has two.
 # person = ?
-# rows_per_person = 1             # rows of one person that count in full; who has more counts as much as that
+# rows_per_person = 1             # rows of one person that count in full; people with more are weighted down to it
 
 # neighbors = "add_remove"        # or "change_one", when the number of people is public
 # public_rows = {rows}            # with "change_one" and without person: is the number of rows public?
@@ -84,7 +84,7 @@ epsilon = 1                       # the total that may ever be spent on this tab
 # version = "1"                   # change it when the data changes
 
 # A column that is not declared below cannot be named in a query.  Declare one of:
-#   low and high (and integer = true)   for sums, means, quantiles; values beyond count as the bounds
+#   low and high (and integer = true)   for sums, means, quantiles; values outside count as the bounds
 #   keys = [...]                        to group by it; every key is shown, even if it does not occur
 #   edges = [0, 18, 65, 120]            to group a number by bins
 #   type = "text" | "number" | "integer" | "date" | "boolean"   for WHERE, COUNT(x), discover and bounds
@@ -98,10 +98,10 @@ def _repeated(name: str) -> str:
 def _column(name: str, kind: str, read: Sequence[Kind]) -> str:
     """Return the lines of one column, to be uncommented and filled in."""
     base = re.split("[(<]", kind)[0].upper()  # in brackets there may be values: those of an ENUM
-    told = "CSV: as declared" if kind == CSV else "text" if base in _TEXTS else base.lower()
-    head = f"# [columns.{toml_name(name)}]                # {told}"
+    kind_text = "CSV: as declared" if kind == CSV else "text" if base in _TEXTS else base.lower()
+    head = f"# [columns.{toml_name(name)}]                # {kind_text}"
     if not read:
-        return f"{head}\n# cannot be read as it is: name a view in which it is converted\n"
+        return f"{head}\n# cannot be read as it is: use a view that converts it\n"
     if base in _NUMBERS:
         body = "# low = ?\n# high = ?\n# integer = true"
     elif base in _REALS:
@@ -122,7 +122,7 @@ def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
     file = Path(path)
     problem = None
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        fields = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeError):
         problem = "could not be read", "Make a source file with `lapwing init TABLE`."
     except tomllib.TOMLDecodeError as error:
@@ -134,54 +134,54 @@ def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
         problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
     if problem is not None:
         raise InvalidSource(path, *problem)
-    _refuse_unknown(told, _FIELDS, path, "")
-    if "table" not in told:
+    _refuse_unknown(fields, _FIELDS, path, "")
+    if "table" not in fields:
         raise InvalidSource(path, "names no table", 'Write table = "visits.csv".')
-    columns = told.pop("columns", {})
+    columns = fields.pop("columns", {})
     if not isinstance(columns, dict):
-        raise InvalidSource(path, "has columns that are no tables", "Write [columns.age] and so on.")
-    declared = {str(name): _declared(name, told_of, path) for name, told_of in columns.items()}
-    table = told.pop("table")
+        raise InvalidSource(path, "has columns that are not tables", "Write [columns.age] and so on.")
+    declared = {str(name): _declared(name, column_fields, path) for name, column_fields in columns.items()}
+    table = fields.pop("table")
     if not isinstance(table, str):
-        raise InvalidSource(path, "has a table that is no text", 'Write table = "visits.csv".')
-    return table, declared, told
+        raise InvalidSource(path, "has a table that is not a text", 'Write table = "visits.csv".')
+    return table, declared, fields
 
 
-def _refuse_unknown(told: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:
-    for name in told:
+def _refuse_unknown(fields: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:
+    for name in fields:
         if name not in known:
             raise InvalidSource(
                 path,
                 f'has the unknown field "{name}"{where}',
-                f"Known are {', '.join(known)}.{suggestion(name, known)}",
+                f"Known fields: {', '.join(known)}.{suggestion(name, known)}",
             )
 
 
-def _declared(name: str, told: Any, path: str) -> Column:
+def _declared(name: str, fields: Any, path: str) -> Column:
     """Return the declaration of one column of a source file."""
     where = f' in column "{name}"'
-    if not isinstance(told, dict):
-        raise InvalidSource(path, f'has a column "{name}" that is no table', f"Write [columns.{name}].")
-    _refuse_unknown(told, _COLUMN_FIELDS, path, where)
+    if not isinstance(fields, dict):
+        raise InvalidSource(path, f'has a column "{name}" that is not a table', f"Write [columns.{name}].")
+    _refuse_unknown(fields, _COLUMN_FIELDS, path, where)
     try:
-        if "keys" in told and not isinstance(told["keys"], list):
-            raise InvalidParameter(told["keys"], "keys", "a list")
-        if "keys" in told and not {"low", "high"} & set(told):
-            _refuse_unknown(told, ("keys", "other"), path, f"{where}, which has keys")
-            return keys(told["keys"], other=told.get("other"))
-        if {"low", "high", "edges"} & set(told):
-            kind = told.pop("type", "number")
-            if kind not in ("number", "integer") or "other" in told:
+        if "keys" in fields and not isinstance(fields["keys"], list):
+            raise InvalidParameter(fields["keys"], "keys", "a list")
+        if "keys" in fields and not {"low", "high"} & set(fields):
+            _refuse_unknown(fields, ("keys", "other"), path, f"{where}, which has keys")
+            return keys(fields["keys"], other=fields.get("other"))
+        if {"low", "high", "edges"} & set(fields):
+            kind = fields.pop("type", "number")
+            if kind not in ("number", "integer") or "other" in fields:
                 raise InvalidParameter(kind, "type", "number or integer, for a column with bounds or edges")
-            integer = told.pop("integer", kind == "integer")
-            low, high, edges = told.get("low"), told.get("high"), told.get("edges")
-            return number(low, high, integer=integer, edges=edges, keys=told.get("keys"))
-        if "type" not in told:
+            integer = fields.pop("integer", kind == "integer")
+            low, high, edges = fields.get("low"), fields.get("high"), fields.get("edges")
+            return number(low, high, integer=integer, edges=edges, keys=fields.get("keys"))
+        if "type" not in fields:
             raise InvalidSource(
-                path, f"declares nothing{where}", "Give it low and high, keys, or a type alone for use in WHERE."
+                path, f"declares nothing{where}", "Give it low and high, keys, or only a type for use in WHERE."
             )
-        _refuse_unknown(told, ("type",), path, f"{where}, which has a type alone")
-        return plain(told["type"])
+        _refuse_unknown(fields, ("type",), path, f"{where}, which has only a type")
+        return plain(fields["type"])
     except InvalidSource:
         raise
     except RequestError as error:

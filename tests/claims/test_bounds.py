@@ -215,7 +215,7 @@ def test_nothing_found_is_said(values, tmp_path):
     frame = pd.DataFrame({"x": pd.Series(values, dtype=float)})
     found = source_of(tmp_path, frame).bounds("x", epsilon="0.1", entropy=EntropyForTests(2))
     assert found.occupied == []
-    assert "No bin stands out of the noise" in str(found)
+    assert "No bin is above the noise" in str(found)
     assert "NOT PRIVATE" in str(found)
     assert (found.to_dict()["low"], found.to_dict()["outside"]) == (None, None)
     assert found.to_csv() == "low,high,count,count_low,count_high\n"

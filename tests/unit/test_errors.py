@@ -16,8 +16,8 @@ EXAMPLES = [
     (
         errors.InvalidSensitivity(0),
         "Sensitivity 0 was asked; a sensitivity is a positive number from 2^-900 to 2^900, such as 1 or 0.12. No noise "
-        "was drawn and nothing was charged. `lapwing sensitivity` lists the known ones; an answer that nobody can "
-        "change needs no noise.",
+        "was drawn and nothing was charged. `lapwing sensitivity` lists the known ones; an answer that no person "
+        "can change needs no noise.",
     ),
     (
         errors.InvalidScale(-1, False),
@@ -41,8 +41,8 @@ EXAMPLES = [
         "drawn and nothing was charged.",
     ),
     (
-        errors.InvalidParameter(0, "n", "a whole number from 1 on"),
-        "n = 0 was asked; n is a whole number from 1 on. No noise was drawn and nothing was charged.",
+        errors.InvalidParameter(0, "n", "a whole number, 1 or larger"),
+        "n = 0 was asked; n is a whole number, 1 or larger. No noise was drawn and nothing was charged.",
     ),
     (
         errors.InvalidBounds("0.5", "0.7", "bounds of an integer column are two whole numbers, at most 2^53 in size"),
@@ -85,8 +85,8 @@ EXAMPLES = [
     ),
     (
         errors.InvalidSize(-1),
-        "Size -1 was asked; a size is a whole number from 0 on, or a tuple of them, that memory can hold. No noise was "
-        "drawn and nothing was charged.",
+        "Size -1 was asked; a size is a whole number, 0 or larger, or a tuple of them, that memory can hold. "
+        "No noise was drawn and nothing was charged.",
     ),
     (
         errors.InvalidValue("not finite", "Decide by a public rule what a missing value counts as, then ask again."),

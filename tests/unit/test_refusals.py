@@ -97,7 +97,7 @@ NOTHING = "No noise was drawn and nothing was charged."
         (
             lambda: SOURCE.plan(lw.count()),
             errors.MissingParameter,
-            f"Nothing was given for epsilon. {NOTHING} Give the ε of the release, or an error, to be told the ε that "
+            f"Nothing was given for epsilon. {NOTHING} Give the ε of the release, or an error to learn the ε that "
             "it needs.",
         ),
         (
@@ -123,7 +123,7 @@ NOTHING = "No noise was drawn and nothing was charged."
         (
             lambda: lw.quantile("x", [0.1, 0.9], name="tails"),
             errors.UselessParameter,
-            f"name was given, but q is a list, and each quantile needs its own. {NOTHING} Ask for each by itself.",
+            f"name was given, but q is a list, and each quantile needs its own. {NOTHING} Ask for each separately.",
         ),
         (
             lambda: SOURCE.plan(lw.count(), weights={"x": 2}, epsilon=1),
@@ -134,7 +134,7 @@ NOTHING = "No noise was drawn and nothing was charged."
         (
             lambda: SOURCE.plan(5, epsilon=1),
             errors.InvalidParameter,
-            f"statistic = 5 was asked; statistic is what lw.count(), lw.mean(…) and the like return. {NOTHING}",
+            f"statistic = 5 was asked; statistic is what lw.count(), lw.mean(…) and so on return. {NOTHING}",
         ),
         (
             lambda: SOURCE.plan(lw.count(), by=5, epsilon=1),
@@ -144,8 +144,8 @@ NOTHING = "No noise was drawn and nothing was charged."
         (
             lambda: SOURCE.plan(lw.count(), where=object(), epsilon=1),
             errors.InvalidParameter,
-            'where = an object was asked; where is a text of SQL, such as where="age >= 65"; no expression, '
-            f"and no list of rows. {NOTHING}",
+            'where = an object was asked; where is a text of SQL, such as where="age >= 65"; not an expression '
+            f"or a list of rows. {NOTHING}",
         ),
         (
             lambda: SOURCE.plan(lw.count(), error={1: 2}),

@@ -163,7 +163,7 @@ BAD = {
     'table = "t.csv"\nnme = "t"': "unknown field",
     'name = "t"': "names no table",
     'table = "t.xlsx"': "neither CSV nor Parquet",
-    'table = 5': "no text",
+    'table = 5': "is not a text",
     'table = "t.csv"\n[columns.x]': "declares nothing",
     'table = "t.csv"\n[columns.x]\nlow = 0': "Bounds 0 to nothing",
     'table = "t.csv"\n[columns.x]\nlow = 5\nhigh = 1': "low < high",
@@ -176,11 +176,11 @@ BAD = {
     'table = "t.csv"\n[columns.x]\nkeys = ["a"]\nedges = [1, 2]': "unknown field",
     'table = "t.csv"\n[columns.x]\ntype = "float"': "one of text",
     'table = "t.csv"\n[columns.x]\nedges = [1]': "rising order",
-    'table = "t.csv"\ncolumns = 5': "no tables",
-    'table = "t.csv"\n[columns]\nx = 5': "no table",
+    'table = "t.csv"\ncolumns = 5': "columns that are not tables",
+    'table = "t.csv"\n[columns]\nx = 5': "is not a table",
     'table = "t.csv"\nperson = "p"': "not rows_per_person",
     'table = "t.csv"\nrows_per_person = 3': "no person",
-    'table = "t.csv"\nperson = "p"\nrows_per_person = 0': "from 1 on",
+    'table = "t.csv"\nperson = "p"\nrows_per_person = 0': "a whole number from 1 to",
     'table = "t.csv"\nneighbors = "all"': "add_remove",
     'table = "t.csv"\nepsilon = 0': "ε = 0",
     'table = "t.csv"\nversion = 5': "a text",
@@ -265,7 +265,7 @@ def test_a_missing_source_file_says_how_to_make_one(tmp_path):
 
 
 def test_columns_that_differ_by_case_alone_are_refused():
-    with pytest.raises(errors.InvalidSource, match="case alone"):
+    with pytest.raises(errors.InvalidSource, match="differ only in case"):
         lw.Source("t.csv", name="t", columns={"a": "text", "A": "text"})
 
 

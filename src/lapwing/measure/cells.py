@@ -1,7 +1,7 @@
-"""Columns of whole numbers: int64 where all of them fit, Python's own integers where not; nothing is ever rounded.
+"""Columns of whole numbers: int64 if all of them fit, else Python's own integers; nothing is ever rounded.
 
-An answer with many of them records a column as text: base64 of zlib of its numbers, each in ``width`` bytes, as few as
-hold all of them, little-endian and in two's complement (docs/reference/ledger.md).
+An answer with many numbers records a column as text: base64 of zlib of its numbers, each in ``width`` bytes, the fewest
+that hold all of them, little-endian and in two's complement (docs/reference/ledger.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Column = NDArray[Any]
 Progress = Callable[[float], None]
 
 READABLE = 100_000
-"""Up to this many integers an answer records them as lists of numbers that people can read."""
+"""An answer with at most this many integers records them as lists of numbers, which people can read."""
 
 _ARRAY_SCALE = 2**50
 _AT_ONCE = 2**16
@@ -41,12 +41,12 @@ def column(values: Sequence[int] | Column) -> Column:
 
 
 def largest(values: Column) -> int:
-    """Return the largest of the numbers without their signs; 0 of none."""
+    """Return the largest absolute value; 0 for an empty column."""
     return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
 
 
 def add(into: Column, places: NDArray[np.int64], values: Column) -> Column:
-    """Return a column with values added at some places, each named once; it may be the same column, changed."""
+    """Return a column with values added at some places, all different; it may be the same column, changed."""
     if object not in (into.dtype, values.dtype) and largest(into) + largest(values) < 2**63:
         into[places] += values
         return into
@@ -59,18 +59,18 @@ def draws(scale: Fraction, size: int, entropy: Entropy, progress: Progress | Non
     """Return independent noise as a column; beyond what int64 holds, as Python's integers."""
     if scale <= _ARRAY_SCALE:
         return discrete_laplace(scale, size, entropy=entropy)
-    found = np.empty(size, dtype=object)
+    noise = np.empty(size, dtype=object)
     for i in range(size):
         if progress is not None and i % 1000 == 0:
             progress(i / size)
-        found[i] = discrete_laplace(scale, entropy=entropy)
-    return found
+        noise[i] = discrete_laplace(scale, entropy=entropy)
+    return noise
 
 
-def recorded(found: Sequence[Sequence[Column]]) -> list[list[Any]]:
-    """Return columns as JSON holds them: as lists, or packed if there are many numbers."""
-    many = sum(each.size for cells in found for each in cells) > READABLE
-    return [[packed(each) if many else each.tolist() for each in cells] for cells in found]
+def recorded(columns: Sequence[Sequence[Column]]) -> list[list[Any]]:
+    """Return columns for JSON: as lists, or packed if there are many numbers."""
+    many = sum(each.size for cells in columns for each in cells) > READABLE
+    return [[packed(each) if many else each.tolist() for each in cells] for cells in columns]
 
 
 def packed(values: Column) -> dict[str, Any]:
@@ -85,25 +85,25 @@ def packed(values: Column) -> dict[str, Any]:
     return {"width": width, "packed": b64encode(b"".join([*pieces, packing.flush()])).decode()}
 
 
-def unpacked(told: Any, length: int) -> Column:
-    """Return a column from what ``recorded`` made of it; raise ValueError if it is no column of this length."""
-    if isinstance(told, list):
-        if len(told) != length or any(type(each) is not int for each in told):
+def unpacked(record: Any, length: int) -> Column:
+    """Return a column from its record by ``recorded``; raise ValueError if it is not a column of this length."""
+    if isinstance(record, list):
+        if len(record) != length or any(type(each) is not int for each in record):
             raise ValueError
-        return column(told)
-    if not isinstance(told, dict) or set(told) != {"width", "packed"} or not isinstance(told["packed"], str):
+        return column(record)
+    if not isinstance(record, dict) or set(record) != {"width", "packed"} or not isinstance(record["packed"], str):
         raise ValueError
-    width = told["width"]
+    width = record["width"]
     if type(width) is not int or not 0 < width <= _WIDEST:
         raise ValueError
-    raw = _inflated(told["packed"], width * length)
+    raw = _inflated(record["packed"], width * length)
     if width > _WORD:
         whole = [int.from_bytes(raw[i : i + width], "little", signed=True) for i in range(0, len(raw), width)]
         return np.array(whole, dtype=object)
-    found = np.zeros(length, dtype="<i8")
-    found.view(np.uint8).reshape(length, _WORD)[:, _WORD - width :] = np.frombuffer(raw, np.uint8).reshape(-1, width)
-    found >>= 8 * (_WORD - width)  # from the top down, so that the sign comes along
-    return found.astype(np.int64, copy=False)
+    numbers = np.zeros(length, dtype="<i8")
+    numbers.view(np.uint8).reshape(length, _WORD)[:, _WORD - width :] = np.frombuffer(raw, np.uint8).reshape(-1, width)
+    numbers >>= 8 * (_WORD - width)  # from the top down, so that the sign comes along
+    return numbers.astype(np.int64, copy=False)
 
 
 def _as_bytes(values: Column, width: int) -> bytes:
@@ -113,7 +113,7 @@ def _as_bytes(values: Column, width: int) -> bytes:
 
 
 def _inflated(text: str, size: int) -> bytearray:
-    """Return the bytes of a packed text, which must be as many as this."""
+    """Return the bytes of a packed text, of which there must be ``size``."""
     unpacking, raw = zlib.decompressobj(), bytearray()
     try:
         for start in range(0, len(text), _AT_ONCE):

@@ -17,7 +17,7 @@ from .measurement import Estimate, Exact, Measurement, Setting
 from .tree import Floats, Tree, make_tree, margins, share_interval
 
 _FLAT = 50
-"""Up to this many bins there is no tree: from some 14 to 48 on it pays, depending on ε."""
+"""Up to this many bins there is no tree: it pays off above 14 to 48 bins, depending on ε."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,18 @@ class Distribution(Measurement):
             return super().exact_cells(exact)
         groups, rows = exact.columns
         outer, place = np.divmod(groups.astype(np.int64), self.bins)
-        found, which = np.unique(outer, return_inverse=True)
-        counts = np.zeros((self.bins, len(found)), dtype=rows.dtype)
+        outer_groups, which = np.unique(outer, return_inverse=True)
+        counts = np.zeros((self.bins, len(outer_groups)), dtype=rows.dtype)
         counts[place, which] = rows
-        return found, list(self.tree.cells(counts))
+        return outer_groups, list(self.tree.cells(counts))
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
         """Return the half-width of the widest bar, if rows are spread evenly."""
         edges = sorted({max(self.bins * i // 8, 1) for i in range(1, 8)})
         shares = np.arange(self.bins)[:, None] < edges
         weights = self.tree.weights(shares - np.array(edges) / self.bins)
-        found = margins(weights, self.scale(setting), 1 - (1 - confidence) / groups)  # bins share cells
-        return max(found) / (setting.schema.row_weight * setting.rows)
+        half_widths = margins(weights, self.scale(setting), 1 - (1 - confidence) / groups)  # bins share cells
+        return max(half_widths) / (setting.schema.row_weight * setting.rows)
 
     def estimate(
         self, statistic: Statistic, noisy: Sequence[Column], setting: Setting, confidence: Fraction, groups: int
@@ -78,7 +78,7 @@ class Distribution(Measurement):
         upto = np.cumsum(tree.consistent(np.array(noisy, dtype=float)), axis=0)
         total = upto[-1]
         margin = _share_margins(tree, self.scale(setting), 1 - (1 - confidence) / groups)  # bins share cells
-        low, high = share_interval(upto, total, *(each[:, None] + 1 for each in margin))  # one step of the noise more
+        low, high = share_interval(upto, total, *(each[:, None] + 1 for each in margin))  # plus one step of the noise
         value = np.where(total > 0, upto / np.where(total > 0, total, 1), 0.5).clip(0, 1)
         value = (np.maximum.accumulate(value) + np.minimum.accumulate(value[::-1])[::-1]) / 2
         value[-1], low[-1], high[-1] = 1.0, 1.0, 1.0

@@ -24,8 +24,8 @@ KINDS: tuple[type[Measurement], ...] = (
 def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[Measurement, ...]:
     """Return what to measure so that all statistics of the query are answered.
 
-    The order does not depend on that of the statistics: the record of a question is read by those who ask it in other
-    words.  Quantiles of a column have a measurement of their own, with ``intervals`` or without.
+    The order does not depend on the order of the statistics, since the same question in other words has the same
+    record.  Quantiles of a column have a measurement of their own, with ``intervals`` or without.
     """
     if query.statistics[0].kind == "cdf":
         column = query.by[-1]
@@ -35,46 +35,46 @@ def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[
 
 
 def _sums(schema: Schema, query: Query) -> list[Measurement]:
-    """Return what counts, sums, means, proportions and variances need: for each target as little as answers them."""
+    """Return what counts, sums, means, proportions and variances need: the least that answers them, for each target."""
     public_n = has_public_n(schema, query)
     rows = any(each.counts_rows for each in query.statistics) and not public_n
-    asked: dict[str | Condition, set[str]] = {}
+    kinds_by_target: dict[str | Condition, set[str]] = {}
     for each in query.statistics:
         target = each.condition if each.kind == "proportion" else each.column
         if target is not None and each.kind not in ("quantile", "people"):
-            asked.setdefault(target, set()).add(each.kind)
-    if not asked:
+            kinds_by_target.setdefault(target, set()).add(each.kind)
+    if not kinds_by_target:
         return [Rows()] if rows else []
-    found: list[Measurement] = []
-    for target, kinds in sorted(asked.items(), key=lambda each: str(each[0])):
+    chosen: list[Measurement] = []
+    for target, kinds in sorted(kinds_by_target.items(), key=lambda each: str(each[0])):
         column = target if isinstance(target, str) else None
         condition = None if isinstance(target, str) else target
         grid = UNIT if column is None else _grid(schema, column)
         for kind in _least(kinds, public_n, rows):
             missing = rows and column is not None and kind is not Total
-            found.append(kind(column, condition, grid, missing))
-    return found
+            chosen.append(kind(column, condition, grid, missing))
+    return chosen
 
 
-def _least(asked: set[str], public_n: bool, rows: bool) -> list[type[Measurement]]:
-    """Return the kinds that answer what is asked of one target, with the least noise."""
-    if public_n and "count" not in asked:
-        return [kind for kind in (PublicSum, PublicVariance) if asked & kind.kinds]
-    if asked & {"variance", "std"}:
+def _least(kinds: set[str], public_n: bool, rows: bool) -> list[type[Measurement]]:
+    """Return the kinds that answer what is asked about one target, with the least noise."""
+    if public_n and "count" not in kinds:
+        return [kind for kind in (PublicSum, PublicVariance) if kinds & kind.kinds]
+    if kinds & {"variance", "std"}:
         return [Variance]
-    if asked == {"count"}:
+    if kinds == {"count"}:
         return [Count]
-    return [Total] if asked == {"sum"} and not rows else [Mean]
+    return [Total] if kinds == {"sum"} and not rows else [Mean]
 
 
 def _quantiles(schema: Schema, query: Query, intervals: bool) -> list[Measurement]:
     levels: dict[str, set[Fraction]] = {}
-    for each in query.statistics:
-        if each.level is not None:
-            levels.setdefault(str(each.column), set()).add(each.level)
+    for statistic in query.statistics:
+        if statistic.level is not None:
+            levels.setdefault(str(statistic.column), set()).add(statistic.level)
     return [
-        Quantiles(column, grid=_grid(schema, column), levels=tuple(sorted(found)), interval=intervals)
-        for column, found in sorted(levels.items())
+        Quantiles(column, grid=_grid(schema, column), levels=tuple(sorted(column_levels)), interval=intervals)
+        for column, column_levels in sorted(levels.items())
     ]
 
 

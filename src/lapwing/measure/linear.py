@@ -20,13 +20,13 @@ Noisy = Sequence[Sequence[Column]]
 """For each measurement, for each of its cells, a column with one noisy integer for each group."""
 
 _LARGEST_SHOWN = 2**62
-"""Whole numbers are shown as such up to here, beyond as floats."""
+"""Whole numbers up to here are shown as integers, larger ones as floats."""
 
 _GROUPS_AT_ONCE = 2**16
 
 
 class Term(NamedTuple):
-    """What one measurement gives to a count or sum: its number, the weights of its cells, the scale of their noise."""
+    """What a measurement adds to a count or sum: its number, the weights of its cells, the scale of their noise."""
 
     part: int
     weights: tuple[Fraction, ...]
@@ -69,8 +69,8 @@ def linear_margin(terms: Sequence[Term], confidence: Fraction, groups: int) -> f
 def integer_margin(margin: float, exactly: bool) -> float:
     """Return the half-width of a bar around a number that is shown as an integer.
 
-    ``exactly`` says that the truth is an integer too.  If it need not be, showing the nearest one moves the value by up
-    to a half.
+    ``exactly`` says that the truth is an integer too.  If it may not be one, rounding to an integer moves the value by
+    up to a half.
     """
     return float(math.floor(margin) if exactly else math.ceil(margin + 0.5))
 
@@ -108,9 +108,9 @@ class Linear:
     def _multiple(self, noisy: Column, groups: slice) -> Estimate:
         """Return an integer multiple of one cell, in integers that cannot overflow."""
         weight, offset, steps = int(self.terms[0].weights[0]), int(self.offset), int(self.margin)
-        own = noisy[groups]
-        fits = max(largest(own), 1) * abs(weight) + abs(offset) + steps < 2**63
-        value = own.astype(np.int64 if fits else object) * weight + offset
+        cells = noisy[groups]
+        fits = max(largest(cells), 1) * abs(weight) + abs(offset) + steps < 2**63
+        value = cells.astype(np.int64 if fits else object) * weight + offset
         kind = np.int64 if self.integer else np.float64
         return Estimate(*((value + way * steps).astype(kind) for way in (0, -1, 1)))
 
@@ -124,9 +124,9 @@ def make_linear(
     counted: bool,
     true_integer: bool,
 ) -> Linear:
-    """Return a count or sum, and what depends on all of its groups; ``counted`` says that it is asked as an integer."""
-    (part, weights, scale), *more = terms
-    if not more and len(weights) == 1 and weights[0].denominator == 1:
+    """Return a count or sum, and what depends on all of its groups; ``counted`` says that an integer is wanted."""
+    (part, weights, scale), *others = terms
+    if not others and len(weights) == 1 and weights[0].denominator == 1:
         steps = DiscreteLaplace(scale).simultaneous_margin(groups, confidence) * int(weights[0])
         ends = [int(end) * int(weights[0]) + int(offset) for end in (noisy[part][0].min(), noisy[part][0].max())]
         return Linear(terms, offset, steps, True, max(map(abs, ends)) + steps < _LARGEST_SHOWN, true_integer)
@@ -136,9 +136,9 @@ def make_linear(
 
 
 def _farthest(terms: Sequence[Term], offset: Fraction, margin: float, noisy: Noisy) -> float:
-    """Return how far from 0 the ends of bars are at most, or a bound of it that is below the largest integer shown."""
-    each = [abs(float(w)) * largest(cell) for i, by, _ in terms for w, cell in zip(by, noisy[i], strict=True)]
-    bound = (sum(each) + abs(float(offset)) + margin) * (1 + 1e-9)
+    """Return how far the ends of bars are from 0 at most, or a bound on it that is below the largest integer shown."""
+    sizes = [abs(float(w)) * largest(cell) for i, by, _ in terms for w, cell in zip(by, noisy[i], strict=True)]
+    bound = (sum(sizes) + abs(float(offset)) + margin) * (1 + 1e-9)
     if bound < _LARGEST_SHOWN:
         return bound
     starts = range(0, len(noisy[terms[0].part][0]), _GROUPS_AT_ONCE)

@@ -1,7 +1,7 @@
-"""What every measurement has: statistics → integer cells, and how far one person can move them.
+"""What all measurements have in common: statistics → integer cells, and how far one person can move them.
 
 A row of weight 1 carries one unit of mass, and a measurement divides it over cells: a partition of unity.  For a value
-on its column's grid, i = 0 … M steps above the lower bound, with M steps in all:
+on its column's grid, i = 0 … M steps above the lower bound, of M steps in all:
 
     class              cells                                              mass of a row
     Rows               n                                                  1
@@ -24,7 +24,7 @@ a total by at most W·(max(high, 0) - min(low, 0)).
 
 The engine returns n, the number of present values, Σi and Σi² for each group; the cells follow from them in integers.
 Mean and variance cells are multiplied by a public constant that makes a row's mass at least 2^16, so that the noise is
-as good as continuous.  Proofs: docs/explanation/measure.md.
+nearly continuous.  Proofs: docs/explanation/measure.md.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Estimate(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What a plan says of a statistic: the claim, how far one person moves it, the noise scale, what it assumes."""
+    """What a plan says about a statistic: the claim, how far one person moves it, the noise scale, what it assumes."""
 
     claim: str
     sensitivity: Fraction
@@ -111,9 +111,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Measurement(ABC):
-    """What is measured of one column or condition (the target), for every group.
+    """What is measured about one column or condition (the target), for every group.
 
-    ``missing`` says that rows whose value is missing are counted in a cell of their own.
+    ``missing`` says that rows with a missing value are counted in a separate cell.
     """
 
     column: str | None = None
@@ -122,20 +122,20 @@ class Measurement(ABC):
     missing: bool = False
 
     form: ClassVar[str]
-    """The word for it in plans and in the ledger."""
+    """Its name in plans and in the ledger."""
 
     claim: ClassVar[str]
     kinds: ClassVar[frozenset[StatisticKind]]
     """The statistics about its target that it answers."""
 
     sums: ClassVar[Literal["rows", "present", "first", "second"]] = "rows"
-    """The last of what the engine sums for it."""
+    """The last sum that the engine computes for it."""
 
     own_sql: ClassVar[bool] = False
-    """Whether the engine is asked for it by SQL of its own."""
+    """Whether the engine runs separate SQL for it."""
 
     counts_people: ClassVar[bool] = False
-    """Whether a person counts once in each group, and not once for each row."""
+    """Whether a person counts once in each group, instead of once for each row."""
 
     clamps: ClassVar[bool] = True
     """Whether values beyond the bounds count as the bounds."""
@@ -164,12 +164,12 @@ class Measurement(ABC):
 
     @property
     def has_bars(self) -> bool:
-        """Whether its error bars say more than the bounds do."""
+        """Whether its error bars say more than the bounds."""
         return True
 
     @property
     def counts_integers(self) -> bool:
-        """Whether a count is an integer also where people have several rows."""
+        """Whether a count is an integer even if people have several rows."""
         return False
 
     def row_weight(self, schema: Schema) -> int:
@@ -192,7 +192,7 @@ class Measurement(ABC):
 
     @property
     def indexed(self) -> bool:
-        """Whether the engine finds the grid index of a row for it."""
+        """Whether the engine computes the grid index of each row for it."""
         return self.sums != "rows"
 
     @cached_property
@@ -202,7 +202,7 @@ class Measurement(ABC):
 
     @property
     def fill(self) -> int | None:
-        """The index that a missing value counts as, where every row must count."""
+        """The index that a missing value counts as, if every row must count."""
         return None
 
     @property
@@ -243,9 +243,9 @@ class Measurement(ABC):
         return groups.astype(np.int64), [np.concatenate(found) for found in zip(*pieces, strict=True)]
 
     def _some_cells(self, sums: Sequence[NDArray[Any]], groups: slice) -> list[Column]:
-        """Return the cells of some groups, computed in Python's integers, so that none can overflow on the way."""
-        own = [each[groups].astype(object) for each in sums]
-        return [whole_numbers(cell) for cell in self.cells(Sums(*own, *[0] * (4 - len(own))))]
+        """Return the cells of some groups, computed in Python's integers, so that nothing can overflow."""
+        columns = [column[groups].astype(object) for column in sums]
+        return [whole_numbers(cell) for cell in self.cells(Sums(*columns, *[0] * (4 - len(columns))))]
 
     # --- noise ---
 
@@ -288,19 +288,19 @@ class Measurement(ABC):
         return Fraction(0)
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
-        """Return the half-width to expect of the bar of a statistic that is no count or sum."""
+        """Return the expected half-width of the bar of a statistic that is neither a count nor a sum."""
         raise NotImplementedError
 
     def estimate(
         self, statistic: Statistic, noisy: Sequence[Column], setting: Setting, confidence: Fraction, groups: int
     ) -> Estimate:
-        """Return a statistic that is no count or sum, at a confidence for so many independent groups at once."""
+        """Return a statistic that is neither a count nor a sum; the confidence is for so many independent groups."""
         raise NotImplementedError
 
-    # --- what is said of it ---
+    # --- what is said about it ---
 
     def expect(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> Expectation:
-        """Return what a plan says of a statistic."""
+        """Return what a plan says about a statistic."""
         unit = self.unit(setting)
         if statistic.kind in ("count", "people"):
             unit = max(abs(weight) for weight in self.linear(statistic, setting))
@@ -310,7 +310,7 @@ class Measurement(ABC):
         return Expectation(claim, self.sensitivity(setting) * unit, self.scale(setting) * unit, assumes)
 
     def assumption(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> str:
-        """Return what the margin that a plan shows takes for granted."""
+        """Return what the margin in a plan assumes."""
         return ""
 
     def explanation(self, setting: Setting) -> str:

@@ -1,4 +1,4 @@
-"""Counts, means and variances: a row's mass is divided over cells, so that one measurement gives several statistics.
+"""Counts, means and variances: a row's mass is divided among cells, so that one measurement gives several statistics.
 
 Claim P2 (mean).  The mean is (A·high + B·low)/(A + B) steps, the count (A + B)/M, the sum (A·high + B·low)/M steps: one
 measurement gives all three, and the variance of the mean is half of that by a centred sum and a count at ε/2 each.
@@ -66,10 +66,10 @@ class Partition(Measurement):
         one = Fraction(1, setting.schema.row_weight * self.mass)
         if statistic.kind == "sum":
             steps = (self.grid.low + self.grid.steps * position for position in self.positions)
-            found = [one * self.grid.step * each for each in steps]
+            weights = [one * self.grid.step * each for each in steps]
         else:
-            found = [one] * len(self.own_names)
-        return (*found, *([one if statistic.counts_rows else Fraction(0)] if self.missing else []))
+            weights = [one] * len(self.own_names)
+        return (*weights, *([one if statistic.counts_rows else Fraction(0)] if self.missing else []))
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
         """Return the half-width of the bar of a mean."""
@@ -90,8 +90,8 @@ class Partition(Measurement):
         beyond, scale = float(1 - root(confidence, groups)), float(self.scale(setting))
         width, bottom = float(self.grid.step * self.grid.steps), float(self.grid.step * self.grid.low)
         inside = np.array(noisy[: len(self.positions)], dtype=float)
-        found = ratio_interval(inside, [float(p) for p in self.positions], scale, beyond, slack=1.0)
-        return Estimate(*widened([bottom + width * each for each in found], self, setting.schema))
+        interval = ratio_interval(inside, [float(p) for p in self.positions], scale, beyond, slack=1.0)
+        return Estimate(*widened([bottom + width * each for each in interval], self, setting.schema))
 
     def assumption(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> str:
         if statistic.kind in ("count", "sum"):
@@ -150,8 +150,8 @@ class Variance(Partition):
         if statistic.kind == "mean":
             return super().margin(statistic, setting, confidence, groups)
         width = float(self.grid.step * self.grid.steps)
-        found = -math.log(float(1 - root(confidence, groups))) * self._relative(setting) * width**2
-        return found / (width / 2) if statistic.kind == "std" else found
+        half_width = -math.log(float(1 - root(confidence, groups))) * self._relative(setting) * width**2
+        return half_width / (width / 2) if statistic.kind == "std" else half_width
 
     def estimate(
         self, statistic: Statistic, noisy: Sequence[Column], setting: Setting, confidence: Fraction, groups: int

@@ -32,7 +32,7 @@ class People(Measurement):
 
     @classmethod
     def of(cls, schema: Schema, query: Query) -> People:
-        """Return the measurement; whoever can count in all groups is counted in integers."""
+        """Return the measurement; if people can count in all groups, they are counted in integers."""
         return cls(weighted=query.groups(schema) > schema.rows_per_person)
 
     @property

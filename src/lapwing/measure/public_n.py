@@ -30,7 +30,7 @@ def has_public_n(schema: Schema, query: Query) -> bool:
 
 @dataclass(frozen=True)
 class _PublicN(Measurement):
-    """A measurement in one cell of which n is known."""
+    """A measurement of one cell, for a public n."""
 
     claim: ClassVar[str] = "P5"
     public_rows: ClassVar[bool] = True
@@ -40,16 +40,16 @@ class _PublicN(Measurement):
         return self.grid.steps // 2
 
     def expect(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> Expectation:
-        found = super().expect(statistic, setting, confidence)
+        expectation = super().expect(statistic, setting, confidence)
         if statistic.kind == "sum":
-            return found
+            return expectation
         by = setting.rows**self.degree
-        return found._replace(sensitivity=found.sensitivity / by, scale=found.scale / by)
+        return expectation._replace(sensitivity=expectation.sensitivity / by, scale=expectation.scale / by)
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
         steps = DiscreteLaplace(self.scale(setting)).simultaneous_margin(groups, confidence)
-        found = float(steps * self.grid.step**self.degree / Fraction(setting.rows) ** self.degree)
-        return found / (float(self.grid.step * self.grid.steps) / 2) if statistic.kind == "std" else found
+        half_width = float(steps * self.grid.step**self.degree / Fraction(setting.rows) ** self.degree)
+        return half_width / (float(self.grid.step * self.grid.steps) / 2) if statistic.kind == "std" else half_width
 
     def assumption(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> str:
         if statistic.kind == "sum":
@@ -93,8 +93,8 @@ class PublicSum(_PublicN):
             return _single((bottom + top) / 2, bottom, top)
         margin = DiscreteLaplace(self.scale(setting)).margin(confidence)
         ends = [grid.step * (grid.low + Fraction(cell + off, n)) for off in (0, -margin, margin)]
-        found = [np.array([float(min(max(each, bottom), top))]) for each in ends]
-        return Estimate(*widened(found, self, setting.schema))
+        clamped = [np.array([float(min(max(each, bottom), top))]) for each in ends]
+        return Estimate(*widened(clamped, self, setting.schema))
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,12 @@ class PublicVariance(_PublicN):
         most = grid.step**2 * Fraction(grid.steps**2, 4)
         by = n * (n - 1) if statistic.sample else n * n
         if by == 0:
-            found = _single(most, Fraction(0), 2 * most)
+            estimate = _single(most, Fraction(0), 2 * most)
         else:
             margin, top = DiscreteLaplace(self.scale(setting)).margin(confidence), most * n * n / by
             ends = (grid.step**2 * Fraction(cell + off, by) for off in (0, -margin, margin))
-            found = _single(*(min(max(each, Fraction(0)), top) for each in ends))
-        return Estimate(*(np.sqrt(each) for each in found)) if statistic.kind == "std" else found
+            estimate = _single(*(min(max(each, Fraction(0)), top) for each in ends))
+        return Estimate(*(np.sqrt(each) for each in estimate)) if statistic.kind == "std" else estimate
 
 
 def _single(*ends: Fraction) -> Estimate:

@@ -83,42 +83,42 @@ class Quantiles(Measurement):
 
     def noisy(self, exact: Exact, setting: Setting, entropy: Entropy, progress: Progress | None) -> list[Column]:
         spread = sorted_values(exact.columns)
-        found = self.selection(setting).release(spread, setting.groups, entropy, progress)
-        return [whole_numbers(cell) for cell in found]
+        columns = self.selection(setting).release(spread, setting.groups, entropy, progress)
+        return [whole_numbers(cell) for cell in columns]
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
-        """Return how many rows the rank is off at most (claim Q4)."""
+        """Return by how many rows the rank is off at most (claim Q4)."""
         return float(math.ceil(self.selection(setting).promise(_level(statistic), confidence, groups)))
 
     def expect(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> Expectation:
-        """Return what to expect: errors count rows."""
+        """Return what to expect; errors are in rows."""
         selection, level, weight = self.selection(setting), _level(statistic), setting.schema.row_weight
         moved = selection.score_range(level, selection.depth == 1) / weight
         return Expectation(self.claim, moved, moved / selection.each, self.assumption(statistic, setting, confidence))
 
     def assumption(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> str:
         selection, level = self.selection(setting), _level(statistic)
-        told = f"in rank; usually {math.ceil(selection.usual(level, confidence)):,}"
+        phrase = f"in rank; usually {math.ceil(selection.usual(level, confidence)):,}"
         if self.interval and 0 < level < 1:
             aside = math.ceil(selection.aside / setting.schema.row_weight)
-            told += f", with a bar of some {aside:,} to either side"
+            phrase += f", with a bar of some {aside:,} to either side"
             if 2 * aside > setting.rows:
-                told += f", too many for {setting.rows:,} rows"
-        return told
+                phrase += f", too many for {setting.rows:,} rows"
+        return phrase
 
     def estimate(
         self, statistic: Statistic, noisy: Sequence[Column], setting: Setting, confidence: Fraction, groups: int
     ) -> Estimate:
-        """Return a quantile and its bar (claim Q5): the nearest ends of which the counts show that they hold it."""
+        """Return a quantile and its bar (claim Q5): the nearest ends that hold it, as the counts show."""
         selection, level = self.selection(setting), _level(statistic)
-        found = np.array([cell.tolist() for cell in noisy], dtype=object)
-        value = found[self.levels.index(level)]
+        cells = np.array([cell.tolist() for cell in noisy], dtype=object)
+        value = cells[self.levels.index(level)]
         low, high = np.zeros_like(value), np.full_like(value, self.grid.steps)
         if self.interval:
             points = len(self.levels) + 2 * len(self.inner)
-            borders = np.array(selection.borders(list(found[:points])))
+            borders = np.array(selection.borders(list(cells[:points])))
             place = np.argsort(np.argsort(borders, axis=0, kind="stable"), axis=0, kind="stable")
-            upto = np.cumsum(found[points:], axis=0)
+            upto = np.cumsum(cells[points:], axis=0)
             off = np.take_along_axis(upto, place, axis=0) - level * upto[-1]
             lower, upper = selection.sides(level)
             below, which = np.unique(place[[*lower, *upper]] + 1, return_inverse=True)
@@ -135,12 +135,12 @@ class Quantiles(Measurement):
         selection = self.selection(setting)
         levels = ", ".join(map(text, self.levels))
         times = f", {selection.depth} times one after the other" if selection.depth > 1 else ""
-        told = f"{self.name} ({levels}): values chosen by permute-and-flip (claims Q1 to Q3) at ε = "
-        told += f"{text(selection.each)}{times}"
+        sentence = f"{self.name} ({levels}): values chosen by permute-and-flip (claims Q1 to Q3) at ε = "
+        sentence += f"{text(selection.each)}{times}"
         if self.interval:
             scale = text(selection.scale / setting.schema.row_weight)
-            told += f"; rows counted around them for the bars, noise scale {scale} (claim Q5)"
-        return told
+            sentence += f"; rows counted around them for the bars, noise scale {scale} (claim Q5)"
+        return sentence
 
     def note(self, setting: Setting) -> str:
         if not {0, 1} & set(self.levels):

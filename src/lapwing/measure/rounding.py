@@ -1,4 +1,4 @@
-"""Values on a column's public grid → numbers for people, with bars that hold the rounding to the grid too."""
+"""Values on a column's public grid → numbers to show, with bars that include the rounding to the grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .measurement import Estimate, Measurement
 
 
 def widened(ends: list[Any], measurement: Measurement, schema: Schema) -> list[Any]:
-    """Return value, low and high, the bar widened by the half step by which values were put on the grid."""
+    """Return value, low and high, with the bar widened by half a step, for the rounding of values to the grid."""
     value, low, high = ends
     grid = measurement.grid
     if measurement.column is None or (schema.columns[measurement.column].kind == "integer" and grid.step == 1):
@@ -27,5 +27,5 @@ def values_of(measurement: Measurement, schema: Schema, *indices: NDArray[Any]) 
     grid, column = measurement.grid, schema.columns[measurement.column or ""]
     if column.kind == "integer" and grid.step == 1:
         return Estimate(*((each + grid.low).astype(np.int64) for each in indices))
-    found = widened([((each + grid.low) * grid.step).astype(float) for each in indices], measurement, schema)
-    return Estimate(*(each.clip(float(column.low or 0), float(column.high or 0)) for each in found))
+    numbers = widened([((each + grid.low) * grid.step).astype(float) for each in indices], measurement, schema)
+    return Estimate(*(each.clip(float(column.low or 0), float(column.high or 0)) for each in numbers))

@@ -12,7 +12,7 @@ from .measurement import Measurement, Setting, Sums
 
 @dataclass(frozen=True)
 class Rows(Measurement):
-    """The number of rows, where nothing else that is measured counts them."""
+    """The number of rows, if no other measurement counts them."""
 
     form: ClassVar[str] = "rows"
     claim: ClassVar[str] = "P1"

@@ -1,10 +1,10 @@
-"""Quantiles, minimum and maximum: a value is chosen, not computed and blurred.
+"""Quantiles, minimum and maximum: a value is chosen, instead of computed and perturbed.
 
-One person can move a median across its whole range, so noise on the median itself would drown it (claims S8 to S10).
+One person can move a median across its whole range, so noise on the median would make it useless (claims S8 to S10).
 But one person moves the *rank* of every value by at most their own weight.  So each value of the public grid is a
 candidate, its distance is how many rows its rank is off, and permute-and-flip chooses: the nearer a candidate, the
-likelier.  The rows at one value are spread over ``PARTS`` parts of its grid step, one after the other in an order in
-which each addition leaves the earlier ones in place, so that heavy values can be divided.
+more likely.  The rows at one value are spread over ``PARTS`` parts of its grid step, one after the other in an order in
+which each added row leaves the earlier ones in place, so that values with many rows can be divided.
 
 Claim Q1 (choice).  If between neighbors the distances of all candidates change by amounts that lie within an interval
 of length R, then permute-and-flip with coins e^(-ε(d - min d)/R) is ε-differentially private.
@@ -51,22 +51,22 @@ if TYPE_CHECKING:
     from .quantiles import Quantiles
 
 PARTS = 2**14
-"""Into how many parts a grid step is divided; a value with more rows has several in each part."""
+"""Into how many parts a grid step is divided; a value with more rows than parts has several rows in each part."""
 
 MAX_VALUES = 2 * 10**5
-"""How many quantiles a release may have, over all groups: each takes a good part of a millisecond."""
+"""How many quantiles a release may have, over all groups: each takes almost a millisecond."""
 
 _REVERSED = np.array([int(f"{i:014b}"[::-1], 2) for i in range(PARTS)])
 """The order in which rows of one value take the parts of its step: halves, quarters, eighths, …"""
 
 _USUAL = 3.0
-"""A choice is seldom farther off than this many times R/ε: e^-3 is a twentieth."""
+"""A choice is rarely off by more than this many times R/ε: e^-3 is a twentieth."""
 
 _ENDS = _COUNTS = Fraction(3, 16)
 """The shares of ε for the ends of error bars, and for the counts that confirm them."""
 
 _SHOWN = Fraction(19, 20)
-"""The confidence for which the ends of bars are placed; bars of any other are made of the same ends."""
+"""The confidence for which the ends of bars are placed; bars of any other confidence use the same ends."""
 
 Column = NDArray[Any]
 
@@ -80,7 +80,7 @@ class ValueWeights(NamedTuple):
 
 
 def sorted_values(columns: Sequence[NDArray[Any]]) -> ValueWeights:
-    """Return columns of the engine in an order that does not depend on it."""
+    """Return the engine's columns in an order that does not depend on the engine."""
     group, index, weight = columns or (np.empty(0, dtype=np.int64),) * 3
     width = int(index.max()) + 1 if len(index) else 1
     if int(group.max(initial=0)) * width < 2**62:
@@ -91,7 +91,7 @@ def sorted_values(columns: Sequence[NDArray[Any]]) -> ValueWeights:
 
 
 class Aim(NamedTuple):
-    """The rank to aim at: ``level`` of the rows, and ``shift`` (in units of weight) more."""
+    """The target rank: ``level`` of the rows, plus ``shift`` (in units of weight)."""
 
     level: Fraction
     shift: Fraction = Fraction(0)
@@ -99,7 +99,7 @@ class Aim(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """How the quantiles of a column are found at a given ε: made from public parameters alone."""
+    """How the quantiles of a column are found at a given ε: it uses public parameters alone."""
 
     measurement: Quantiles
     schema: Schema
@@ -117,13 +117,13 @@ class Selection:
 
     @property
     def each(self) -> Fraction:
-        """The ε of one level of values: what ends and counts leave."""
+        """The ε of one level of values: what the ends and the counts do not use."""
         ends = _ENDS if self.measurement.inner else 0
         return self.epsilon * (1 - ends - _COUNTS if self.measurement.interval else 1) / self.depth
 
     @property
     def end(self) -> Fraction:
-        """The ε of one end of a bar: between two quantiles there are two ends to be found."""
+        """The ε of one end of a bar: between two quantiles there are two ends to find."""
         return _ENDS * self.epsilon / min(len(self.measurement.inner), 2)
 
     @property
@@ -143,16 +143,16 @@ class Selection:
             return widest
         return Fraction(2 * self.schema.person_l1) if alone and not self.grouped else 2 * widest
 
-    # --- what is aimed at ---
+    # --- the target ranks ---
 
     @cached_property
     def inside(self) -> Fraction:
-        """How many rows inside an extreme aims, in units of weight, so that the values beyond it seldom win."""
+        """How far inside the rank of an extreme is, in units of weight, so that values beyond it are rarely chosen."""
         return self._rows(float(self.score_range(Fraction(0)) / self.each) * (_USUAL + self._breadth))
 
     @cached_property
     def aside(self) -> Fraction:
-        """How far from a quantile the ends of its bar aim, in units of weight: so that the counts can show it."""
+        """How far from a quantile the ends of its bar aim, in units of weight, so that the counts can show it."""
         levels, half = self.measurement.inner, self.measurement.borders // 2
         shown = max(self.margins(level, _SHOWN, [half])[0] for level in levels)
         strayed = _USUAL * float(max(self.score_range(level) for level in levels) / self.each)
@@ -170,27 +170,28 @@ class Selection:
     # --- how good it is ---
 
     def promise(self, level: Fraction, confidence: Fraction, groups: int = 1) -> float:
-        """Return how many rows the rank of a value is off at most (claim Q4)."""
+        """Return by how many rows the rank of a value is off at most (claim Q4)."""
         nodes = len(self.measurement.levels)
         candidates = self._breadth + (math.log(PARTS) if nodes > 1 else 0.0)
         beyond = math.log(groups * nodes) - math.log(1 - confidence)
         reach = self.score_range(level, True) if nodes == 1 else self.depth * self.score_range(Fraction(0))
         aimed = self.inside if level in (0, 1) else 0
         rows = (float(reach / self.each) * (candidates + beyond) + float(aimed)) / self.schema.row_weight
-        return rows + self.depth - 1  # those at the places that divide
+        return rows + self.depth - 1  # the rows at the places that divide
 
     def usual(self, level: Fraction, confidence: Fraction) -> float:
-        """Return how many rows the rank is off where the values are spread evenly; for an extreme, what it aims at."""
+        """Return by how many rows the rank is off if the values are spread evenly; for an extreme, its target."""
         if level in (0, 1):
             return float(self.inside / self.schema.row_weight)
-        own = float(self.score_range(level, self.depth == 1) / self.each) * -math.log(1 - confidence)
-        return own * math.sqrt((1 + self.depth) / 2) / self.schema.row_weight  # a part of the errors of levels before
+        one_choice = float(self.score_range(level, self.depth == 1) / self.each) * -math.log(1 - confidence)
+        depth = math.sqrt((1 + self.depth) / 2)  # a part of the errors of earlier levels
+        return one_choice * depth / self.schema.row_weight
 
     def margins(self, level: Fraction, confidence: Fraction, below: Sequence[int]) -> list[float]:
         """Return how far noise moves (weight below a border) - level·N, for each number of cells below a border.
 
-        It moves it farther in one direction with at most a quarter of what the confidence leaves: four borders, two on
-        either side, may serve as ends of a bar.
+        In one direction, noise exceeds this with probability at most (1 - confidence)/4: four borders, two on either
+        side, may be ends of a bar.
         """
         cells = self.measurement.borders + 1
         sure = 1 - (1 - confidence) / 2  # in both directions, so a quarter in one
@@ -213,25 +214,25 @@ class Selection:
             chosen.append(points)
             if self.measurement.interval:
                 counted.append(_between(index, weight, sorted(self.borders(points))))
-        found = [list(column) for column in zip(*chosen, strict=True)]
+        columns = [list(column) for column in zip(*chosen, strict=True)]
         for cell in zip(*counted, strict=True):
             noise = draws(self.scale, groups, entropy).tolist()
-            found.append([exactly + drawn for exactly, drawn in zip(cell, noise, strict=True)])
-        return found
+            columns.append([exactly + drawn for exactly, drawn in zip(cell, noise, strict=True)])
+        return columns
 
     def borders(self, points: Sequence[Any]) -> list[Any]:
-        """Return the borders between which rows are counted; a border is the index below which it counts."""
+        """Return the borders between which rows are counted; a border is the index below which rows are counted."""
         levels = self.measurement.levels
         ends = iter(points[len(levels) :])
-        found = []
+        borders = []
         for level, value in zip(levels, points, strict=False):
             if level == 0:
-                found.append(value + 1)
+                borders.append(value + 1)
             elif level == 1:
-                found.append(value)
+                borders.append(value)
             else:
-                found += [next(ends), value, value + 1, next(ends) + 1]
-        return found
+                borders += [next(ends), value, value + 1, next(ends) + 1]
+        return borders
 
     def sides(self, level: Fraction) -> tuple[list[int], list[int]]:
         """Return which borders may be the lower and the upper end of a bar, the nearest last."""
@@ -247,7 +248,7 @@ class Selection:
             rows = _spread(index, weight, self.schema.row_weight)
         room = _Rows(*rows, 0, (self.measurement.grid.steps + 1) * PARTS - 1)
         values = list(self._split(room, self.measurement.inner, Fraction(0), Fraction(1), entropy))
-        rooms = room.divided([place - place % PARTS + PARTS // 2 for place in values])  # of a value, half to each side
+        rooms = room.divided([place - place % PARTS + PARTS // 2 for place in values])  # half of a value to each side
         unit = self.each / self.score_range(Fraction(0), not values)
         low, high = Aim(Fraction(0), self.inside), Aim(Fraction(1), -self.inside)
         least = [rooms[0].choose(low, unit, True, entropy)] if self.measurement.levels[0] == 0 else []
@@ -274,7 +275,7 @@ class Selection:
         yield from self._split(above, levels[middle + 1 :], levels[middle], high, entropy)
 
     def _ends(self, room: _Rows, places: Sequence[int], entropy: Entropy) -> Iterator[int]:
-        """Yield the lower and the upper end of each quantile's bar, by the rows between it and those beside it."""
+        """Yield the lower and the upper end of each quantile's bar, from the rows between it and its neighbors."""
         if not places:
             return
         unit, aside = self.end / self.score_range(Fraction(0)), self.aside
@@ -301,7 +302,7 @@ class _Rows:
         return [self.between(low, high) for low, high in pairwise([self.low, *places, self.high + 1])]
 
     def between(self, low: int, high: int) -> _Rows:
-        """Return the rows from one place up to another, that one excluded; there is always a candidate."""
+        """Return the rows from one place up to another, which is excluded; there is always a candidate."""
         first, last = np.searchsorted(self.places, (low, high))
         return _Rows(self.places[first:last], self.weights[first:last], low, max(low, high - 1))
 
@@ -339,7 +340,7 @@ class _Rows:
 def _spread(index: Column, weight: Column, block: int) -> tuple[Column, Column]:
     """Return the places of rows and their weights: the rows at an index take the parts of its step in turn.
 
-    ``block`` is the weight of a row.  More weight at an index leaves where the earlier is.
+    ``block`` is the weight of a row.  Adding weight at an index does not move the earlier weight.
     """
     full, rest = np.divmod(weight, block)
     taken = np.minimum(full + (rest > 0), PARTS)

@@ -1,4 +1,4 @@
-"""A sum alone: SUM(x), where neither the number of rows nor a mean is asked."""
+"""A sum alone: SUM(x), if neither the number of rows nor a mean is asked for."""
 
 from __future__ import annotations
 

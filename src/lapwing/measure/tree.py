@@ -22,7 +22,7 @@ with φ(u) = e^(-(τu)²/2)·Πᵢ 1/(1 + sin²(wᵢu/2)/sinh²(a/2)).  ``margin
 
 Claim D4 (share).  Let P rows lie in the first j bins and N in all, with estimates P̂ and N̂, and let m(f) be the margin
 of D3 for P̂ - f·N̂ as a combination of cells.  The set of all f with |P̂ - f·N̂| ≤ m(f) holds P/N with the confidence of m,
-and so does a set with a larger m: ``share_interval`` takes the chords of m between 0, 1/2 and 1, for m is convex.
+and so does a set with a larger m: ``share_interval`` takes the chords of m between 0, 1/2 and 1, since m is convex.
 
 Proofs: docs/explanation/tree.md.
 """
@@ -55,17 +55,17 @@ _AT_ONCE = 2**22
 """How many weights are held in memory at a time."""
 
 _NUMERIC = 1e-9
-"""Below this probability the margin is Chernoff's: floats could not tell the exact one."""
+"""Below this probability the margin is Chernoff's: floats cannot resolve the exact one."""
 
 _WIDER = 1 + 1e-6
 """By how much margins are widened for the rounding of floats."""
 
 _THETAS = np.arange(1, 32) / 32
 _REACH = 2.3
-"""The slack of a smoothed margin, in deviations of what smooths it: near the best for usual confidences."""
+"""The slack of a smoothed margin, in deviations of the smoothing noise: close to optimal for usual confidences."""
 
 _WORK = 1000
-"""How fine the smoothing is, over the number of different weights: this bounds the time of one margin."""
+"""How fine the smoothing is, divided by the number of different weights: this bounds the time of one margin."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ class Tree:
     def cells(self, counts: ArrayLike | Sequence[int]) -> NDArray[Any]:
         """Return the cells of one count for each bin, or of one row of counts for each bin, exactly.
 
-        The integers are of type int64 where none can overflow, Python's own else.
+        The integers are of type int64 if none can overflow, else Python's own.
         """
-        found = counts if isinstance(counts, np.ndarray) else np.array(counts, dtype=object)
-        if found.ndim not in (1, 2) or len(found) != self.bins or not _is_whole(found):
-            asked = Shown(f"a {type(counts).__name__}")  # never the counts, which are what noise is to protect
+        array = counts if isinstance(counts, np.ndarray) else np.array(counts, dtype=object)
+        if array.ndim not in (1, 2) or len(array) != self.bins or not _is_whole(array):
+            asked = Shown(f"a {type(counts).__name__}")  # never the counts, which noise is meant to protect
             raise InvalidParameter(asked, "counts", f"whole numbers for {self.bins} bins")
-        largest = max(abs(int(found.min())), abs(int(found.max()))) if found.size else 0
-        return self._nodes(found.astype(np.int64 if largest * self.bins < _LARGEST else object))
+        largest = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
+        return self._nodes(array.astype(np.int64 if largest * self.bins < _LARGEST else object))
 
     def consistent(self, noisy: ArrayLike) -> Floats:
         """Return the least-squares estimate of the bins from noisy cells, or from rows of them (claim D2)."""
@@ -121,11 +121,11 @@ class Tree:
             best = (below + spread * own) / (1 + spread)
             bests.append(best)
             sums.append(below)
-        found = bests.pop()
+        estimate = bests.pop()
         for spread, variance in zip(self._spreads, self._variances[1:], strict=True):
-            excess = (found - sums.pop()) / spread
-            found = bests.pop() + variance * np.repeat(excess, self.branching, axis=0)[: len(variance)]
-        return found.reshape(self.bins, *given.shape[1:])
+            excess = (estimate - sums.pop()) / spread
+            estimate = bests.pop() + variance * np.repeat(excess, self.branching, axis=0)[: len(variance)]
+        return estimate.reshape(self.bins, *given.shape[1:])
 
     def weights(self, combinations: ArrayLike) -> Floats:
         """Return the weights with which noisy cells enter the estimate of a combination of bins (claim D2).
@@ -154,23 +154,23 @@ class Tree:
         return float(self.prefix_margins([edge], scale, confidence)[0])
 
     def prefix_margins(self, edges: Sequence[int], scale: Number, confidence: Number = Fraction(19, 20)) -> Floats:
-        """Return a margin for each edge: the noise leaves it with at most the rest of the confidence (claim D3)."""
+        """Return a margin for each edge: the noise exceeds it with probability at most 1 - confidence (claim D3)."""
         ends = [exact.whole(edge, "edge", self.bins) for edge in edges]
         step = max(_AT_ONCE // self.size, 1)
-        found: list[float] = []
+        half_widths: list[float] = []
         for start in range(0, len(ends), step):
             inside = np.arange(self.bins)[:, None] < np.array(ends[start : start + step])
-            found += margins(self.weights(inside), scale, confidence)
-        return np.array(found)
+            half_widths += margins(self.weights(inside), scale, confidence)
+        return np.array(half_widths)
 
     @cached_property
     def _variances(self) -> list[Floats]:
         """The variance of the best estimate of each node from what is at and below it, level by level."""
-        found = [np.ones((self.bins, 1))]
+        levels = [np.ones((self.bins, 1))]
         for _ in range(self.levels - 1):
-            spread = self._gathered(found[0])
-            found.insert(0, spread / (1 + spread))
-        return found
+            spread = self._gathered(levels[0])
+            levels.insert(0, spread / (1 + spread))
+        return levels
 
     @cached_property
     def _spreads(self) -> list[Floats]:
@@ -189,10 +189,10 @@ class Tree:
         return np.concatenate(levels)
 
 
-def _is_whole(found: NDArray[Any]) -> bool:
-    if found.dtype == object:
-        return all(isinstance(each, (int, np.integer)) and not isinstance(each, bool) for each in found.flat)
-    return found.dtype.kind in "iu"
+def _is_whole(array: NDArray[Any]) -> bool:
+    if array.dtype == object:
+        return all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in array.flat)
+    return array.dtype.kind in "iu"
 
 
 @lru_cache(maxsize=256)
@@ -215,7 +215,7 @@ def _trees(bins: int) -> Iterator[Tree]:
 
 
 class _Node(NamedTuple):
-    """What is known of a node from the noisy cells at and below it, in units of one cell's variance.
+    """What is known about a node from the noisy cells at and below it, in units of one cell's variance.
 
     ``shared`` and ``squares`` sum, over the prefixes of its bins, the covariance of the prefix with the whole and the
     square of that; ``prefixes`` sums the variances of the prefixes.
@@ -255,7 +255,7 @@ def _measured(node: _Node) -> _Node:
 def share_interval(part: Floats, whole: Floats, first: Floats, middle: Floats, last: Floats) -> tuple[Floats, Floats]:
     """Return the shares f with |part - f·whole| ≤ m(f), m linear between its values at 0, 1/2 and 1 (claim D4).
 
-    Where ``whole`` is not above the slopes of m the set may be anything, and all shares are returned.
+    If ``whole`` is not above the slopes of m, the set may be anything, and all shares are returned.
     """
     lows, highs = [], []
     for at, start, end in ((0.0, first, middle), (0.5, middle, last)):
@@ -280,17 +280,17 @@ def margins(weights: Floats, scale: Number, confidence: Number) -> list[float]:
 
 
 def _margin(weights: Floats, scale: Fraction, confidence: Fraction) -> float:
-    """Return the margin for weights from 0 on; they are rounded to twelve places, so that many are equal."""
-    each, times = np.unique(np.rint(weights * 1e12) / 1e12, return_counts=True)
-    if each[0] == 0:
-        each, times = each[1:], times[1:]
-    if not len(each):
+    """Return the margin for nonnegative weights; they are rounded to twelve places, so that many are equal."""
+    distinct, times = np.unique(np.rint(weights * 1e12) / 1e12, return_counts=True)
+    if distinct[0] == 0:
+        distinct, times = distinct[1:], times[1:]
+    if not len(distinct):
         return 0.0
     if times.sum() == 1:
-        return _multiple(DiscreteLaplace(scale).margin(confidence), float(each[0]))
-    law, beyond = _Sum(each, times.astype(float), 1 / float(scale)), float(1 - confidence)
-    found = law.whole(beyond) if len(each) == 1 else None
-    return float(scale) * min(law.chernoff(beyond), law.smoothed(beyond)) if found is None else found
+        return _multiple(DiscreteLaplace(scale).margin(confidence), float(distinct[0]))
+    law, beyond = _Sum(distinct, times.astype(float), 1 / float(scale)), float(1 - confidence)
+    exact_margin = law.whole(beyond) if len(distinct) == 1 else None
+    return float(scale) * min(law.chernoff(beyond), law.smoothed(beyond)) if exact_margin is None else exact_margin
 
 
 class _Sum(NamedTuple):
@@ -307,7 +307,7 @@ class _Sum(NamedTuple):
         """Return a margin by the second inequality of D3, for the best of some θ."""
         theta = _THETAS / self.weights[-1]
         by = theta * self.weights[:, None]
-        if self.rate < 2**-20:  # as good as real noise, and never less: see the proof
+        if self.rate < 2**-20:  # as good as continuous noise, and never smaller: see the proof
             powers = -self.times @ np.log1p(-(by**2))
         else:
             ends = _log_share(self.rate * (1 + by)) + _log_share(self.rate * (1 - by))
@@ -342,9 +342,9 @@ class _Sum(NamedTuple):
         return (high + slack) * _WIDER
 
     def whole(self, beyond: float) -> float | None:
-        """Return the smallest margin when all weights are equal, for the sum of the noise is a whole number then.
+        """Return the smallest margin if all weights are equal: the sum of the noise is then a whole number.
 
-        Where that would take long, or floats could not tell, return None.
+        If that would take long, or floats cannot resolve it, return None.
         """
         weight, times = float(self.weights[0]), float(self.times[0])
         reach = self.chernoff(beyond / 10**6) / (weight * self.rate)
@@ -358,7 +358,7 @@ class _Sum(NamedTuple):
 
 
 def _multiple(margin: int, weight: float) -> float:
-    """Return the margin of a whole number times a weight, which may be rounded unless it is 1."""
+    """Return the margin of a whole number times a weight, which may be rounded, unless it is 1."""
     return float(margin) if weight == 1 else margin * weight * _WIDER
 
 

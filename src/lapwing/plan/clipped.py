@@ -1,4 +1,4 @@
-"""What a plan tells of values beyond the bounds of a column: how many there are, or how to ask."""
+"""What a plan says about values outside the bounds of a column: how many there are, or how to ask."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..question.query import Condition, numeral, quoted
 
 @dataclass(frozen=True)
 class Clipped:
-    """A column whose values beyond its bounds count as the bounds.
+    """A column whose values outside its bounds count as the bounds.
 
-    ``share`` is the share of rows that this concerns, with the ends of a 95 % bar, if the ledger holds a noisy
-    histogram of the column, at ``entry``.
+    ``share`` is the share of rows that this affects, with the ends of a 95 % bar, if the ledger holds a noisy histogram
+    of the column, at ``entry``.
     """
 
     column: str
@@ -34,14 +34,14 @@ class Clipped:
         return f"SELECT AVG(CASE WHEN {beyond} THEN 1 ELSE 0 END) FROM {quoted(self.source)}{where}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
+        """Return it for JSON."""
         share = None if self.share is None else dict(zip(("value", "low", "high"), self.share, strict=True))
         ends = {"low": exact.text(self.low), "high": exact.text(self.high)}
         return {"column": self.column, **ends, "share": share, "entry": self.entry, "question": self.question}
 
     def __str__(self) -> str:
-        told = f"{self.column} beyond {exact.text(self.low)} and {exact.text(self.high)} counts as these bounds"
+        sentence = f"{self.column} beyond {exact.text(self.low)} and {exact.text(self.high)} counts as these bounds"
         if self.share is not None:
             value, low, high = (f"{100 * each:.2g} %" for each in self.share)
-            return f"{told}: {value} of all rows with a value ({low} to {high}), by entry {self.entry}."
-        return f"{told}.  For how many rows is private; to ask: {self.question}"
+            return f"{sentence}: {value} of all rows with a value ({low} to {high}), by entry {self.entry}."
+        return f"{sentence}.  For how many rows is private; to ask: {self.question}"

@@ -1,7 +1,7 @@
 """ε ↔ error, before any data is read.
 
 A plan holds everything that a release will do: the measurements, their shares of ε, the noise scales, the SQL, and for
-every statistic the error bar to expect.  It is made from public parameters, and from what was released before, alone
+every statistic the error bar to expect.  It uses only public parameters and earlier releases,
 and costs nothing.
 
 Claim P6 (split).  The shares of ε that the measurements get add up to ε exactly; each adds noise of scale sensitivity
@@ -29,7 +29,7 @@ from ..question.schema import Schema
 from .clipped import Clipped
 
 MOST_COMBINED = 4
-"""How many measurements the number of rows is at most combined from."""
+"""The largest number of measurements that are combined for the number of rows."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What to expect of one statistic.
+    """What to expect for one statistic.
 
-    ``scale`` is that of the noise in each cell it is computed from, ``margin`` the half-width of its error bar,
-    ``simultaneous_margin`` that of the bars that hold for all cells of the release at once.
+    ``scale`` is the noise scale of each cell it is computed from, ``margin`` the half-width of its error bar,
+    ``simultaneous_margin`` the half-width of bars that hold for all cells of the release at once.
     """
 
     statistic: Statistic
@@ -59,7 +59,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a release will do and how good it will be; print it, or take ``forecasts``."""
+    """What a release will do and how accurate it will be; print it, or use ``forecasts``."""
 
     schema: Schema
     query: Query
@@ -97,11 +97,11 @@ class Plan:
         """The share of ε that each measurement gets."""
         return {part.measurement.name: exact.text(part.epsilon) for part in self.parts}
 
-    # --- the SQL, written only when it is asked for ---
+    # --- the SQL, written only when it is needed ---
 
     @cached_property
     def lowered(self) -> Lowered:
-        """The SQL for the plan's engine, and what it needs."""
+        """The SQL for the plan's engine, and what that SQL needs."""
         return lower(self.schema, self.query, self.measured, self.dialect)
 
     @property
@@ -114,14 +114,14 @@ class Plan:
         return replace(self, dialect=dialect)
 
     def to_sql(self, engine: str) -> str:
-        """Return the SQL for an engine by its name; for one on which it was never run, a comment says so."""
+        """Return the SQL for an engine by its name; if it was never run there, a comment says so."""
         to = dialect(engine)
         return to.remark + self.on(to).sql
 
     # --- how noisy, how good ---
 
     def setting(self, part: Part, n: int | None = None) -> Setting:
-        """Return the public parameters of a part; ``n`` is the number of rows where it is public (claim P5)."""
+        """Return the public parameters of a part; ``n`` is the number of rows if it is public (claim P5)."""
         return Setting(self.schema, self.query, part.epsilon, self.rows if n is None else n)
 
     def length(self, part: Part) -> int:
@@ -138,13 +138,13 @@ class Plan:
 
     def answering(self, statistic: Statistic) -> list[int]:
         """Return which parts answer a statistic, the most precise first."""
-        found = self._answering.get(statistic)
-        if found is None:
-            found = answering(statistic, self.measured)
-            if len(found) > 1:
-                found.sort(key=lambda i: self._term(i, statistic).variance)
-            self._answering[statistic] = found[:MOST_COMBINED]
-        return found[:MOST_COMBINED]
+        parts = self._answering.get(statistic)
+        if parts is None:
+            parts = answering(statistic, self.measured)
+            if len(parts) > 1:
+                parts.sort(key=lambda i: self._term(i, statistic).variance)
+            self._answering[statistic] = parts[:MOST_COMBINED]
+        return parts[:MOST_COMBINED]
 
     @cached_property
     def _answering(self) -> dict[Statistic, list[int]]:
@@ -178,7 +178,7 @@ class Plan:
         )
 
     def margin(self, statistic: Statistic, confidence: Fraction, groups: int = 1) -> float:
-        """Return the half-width of the error bar, at a confidence for so many independent groups at once."""
+        """Return the half-width of the error bar, for a confidence over this many independent groups at once."""
         parts = self.answering(statistic)
         if not parts:
             return 0.0
@@ -192,7 +192,7 @@ class Plan:
 
     @cached_property
     def forecasts(self) -> tuple[Forecast, ...]:
-        """What to expect of each statistic."""
+        """What to expect for each statistic."""
         return tuple(self._forecast(statistic) for statistic in self.query.statistics)
 
     def _forecast(self, statistic: Statistic) -> Forecast:
@@ -212,7 +212,7 @@ class Plan:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON holds it."""
+        """Return the plan for JSON."""
         return {
             "source": self.schema.name,
             "epsilon": exact.text(self.epsilon),
@@ -254,7 +254,7 @@ class Plan:
 
     @property
     def counts_publicly(self) -> bool:
-        """Whether the number of rows is asked for and public (claim P5)."""
+        """Whether the number of rows is asked for, and is public (claim P5)."""
         return has_public_n(self.schema, self.query) and any(each.counts_rows for each in self.query.statistics)
 
     def __str__(self) -> str:
@@ -283,7 +283,7 @@ class Plan:
 
 
 def level_of(statistic: Statistic) -> dict[str, str]:
-    """Return the level of a quantile, as JSON holds it, and nothing for other statistics."""
+    """Return the level of a quantile, for JSON, and nothing for other statistics."""
     return {} if statistic.level is None else {"level": exact.text(statistic.level)}
 
 
@@ -296,7 +296,7 @@ def bar_confidence(asked: Number) -> Fraction:
 
 
 def _short(value: Fraction) -> str:
-    """Return a number exactly while it is short, else its first digits."""
+    """Return a number exactly if it is short, else its first digits."""
     text = exact.text(value)
     return text if len(text) <= 12 else f"{float(value):.6g}"
 

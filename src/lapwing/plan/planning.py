@@ -1,4 +1,4 @@
-"""A question, and ε or the errors it should have → its plan; all that can be refused is refused here."""
+"""A question, and ε or the wanted errors → its plan; everything that can be refused is refused here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make_plan(
     split: Mapping[str, Number] | None = None,
     intervals: bool = True,
 ) -> Plan:
-    """Return the plan for a given ε, or with the smallest ε that meets the errors asked for.
+    """Return the plan for a given ε, or with the smallest ε that meets the wanted errors.
 
     ``split`` gives the shares of the measurements by name, as ``Plan.split`` returns them.  Without ``intervals`` all
     of the ε of quantiles goes to their values, and none to error bars.
@@ -44,7 +44,7 @@ def make_plan(
     ]
     wanted = [(statistic, target) for statistic, target in targets if target is not None]
     if epsilon is None and not wanted:
-        raise MissingParameter("epsilon", "Give the ε of the release, or an error, to be told the ε that it needs.")
+        raise MissingParameter("epsilon", "Give the ε of the release, or an error to learn the ε that it needs.")
     if epsilon is not None and error is not None:
         raise ConflictingParameters("epsilon", "error", "Give ε to learn the error, or the error to learn ε.")
     sure, size = bar_confidence(confidence), exact.whole(rows, "rows", 10**15)
@@ -75,16 +75,16 @@ def make_plan(
     return made
 
 
-def _refuse_too_large(made: Plan) -> None:
+def _refuse_too_large(plan: Plan) -> None:
     """Refuse a plan whose noise, cells or values are more than can be drawn, held or chosen."""
-    scale = max(map(made.scale, made.parts), default=Fraction(0))
+    scale = max(map(plan.scale, plan.parts), default=Fraction(0))
     if scale > _LARGEST_SCALE:
         about = f"about 2^{int(scale).bit_length()}"
         raise TooLarge("The noise scale", about, "2^200", "Give bounds, weights and ε of a usual size.")
-    cells = max(sum(made.length(part) * len(part.measurement.names) for part in made.parts), made.groups)
+    cells = max(sum(plan.length(part) * len(part.measurement.names) for part in plan.parts), plan.groups)
     if cells > MAX_CELLS:
         raise TooLarge("The number of cells", f"{cells:,}", f"{MAX_CELLS:,}", "Group by fewer keys, or by wider bins.")
-    values = made.groups * sum(each.chosen_values for each in made.measured)
+    values = plan.groups * sum(each.chosen_values for each in plan.measured)
     if values > MAX_VALUES:
         what = "The number of quantiles in all groups"
         raise TooLarge(what, f"{values:,}", f"{MAX_VALUES:,}", "Ask for fewer, or group by fewer keys.")
@@ -92,11 +92,11 @@ def _refuse_too_large(made: Plan) -> None:
 
 def _weights(query: Query, measured: Sequence[Measurement]) -> list[Fraction]:
     """Return the weight of each measurement: the largest that one of its statistics was given, else 1."""
-    found = [Fraction(0)] * len(measured)
+    largest = [Fraction(0)] * len(measured)
     for statistic in query.statistics:
         for i in answering(statistic, measured):
-            found[i] = max(found[i], statistic.weight or Fraction(0))
-    return [weight or Fraction(1) for weight in found]
+            largest[i] = max(largest[i], statistic.weight or Fraction(0))
+    return [weight or Fraction(1) for weight in largest]
 
 
 def _needs(
@@ -121,7 +121,7 @@ def _meets(plan: Plan, wanted: Sequence[tuple[Statistic, Fraction]]) -> bool:
 
 
 def _least(enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest nano-ε that is enough, or None; what is enough stays so as ε grows."""
+    """Return the smallest nano-ε that is enough, or None; every larger ε is enough too."""
     low, high = 0, exact.MAX_EPSILON * NANO
     if not enough(high):
         return None

@@ -1,6 +1,6 @@
-"""Conditions: SQL text → tree → Condition, by the allow-list that ``sql`` goes by too.
+"""Conditions: SQL text → tree → Condition, by an allow-list, as in ``sql``.
 
-The text is parsed (sqlglot), every node is checked against the few that are known, and values of our own are made.
+The text is parsed (sqlglot), every node is checked against a short list of known ones, and our own values are built.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _ADVICE: dict[type[exp.Expression], tuple[str, str]] = {
     exp.Order: ("ORDER BY", "The rows come in the public order of the keys.  Sort the answer."),
     exp.Limit: ("LIMIT", "Take the first rows of the answer."),
     exp.Offset: ("OFFSET", "Take a part of the answer."),
-    exp.Join: ("a join", "Make the joined table a source of its own, with its person column."),
-    exp.Subquery: ("a subquery", "Use WHERE, or make the inner table a source of its own."),
-    exp.With: ("WITH", "Use WHERE, or make the inner table a source of its own."),
+    exp.Join: ("a join", "Make the joined table a separate source, with its person column."),
+    exp.Subquery: ("a subquery", "Use WHERE, or make the inner table a separate source."),
+    exp.With: ("WITH", "Use WHERE, or make the inner table a separate source."),
     exp.Union: ("UNION", "Ask two questions."),
-    exp.Distinct: ("DISTINCT", "Name the person column in the source: people are then protected whatever their rows."),
+    exp.Distinct: ("DISTINCT", "Name the person column in the source: people are protected, whatever rows they have."),
     exp.Window: ("a window function", "Group by a key column instead."),
     exp.WithinGroup: ("this WITHIN GROUP", "Write QUANTILE_CONT(x, 0.9)."),
     exp.Like: ("LIKE", "List the values: x IN ('a', 'b')."),
@@ -67,7 +67,7 @@ def parse_condition(text: str, schema: Schema) -> Condition:
 
 
 def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp.Expression:
-    """Return the tree of the one statement, or of one part of it; refuse comments and what does not parse."""
+    """Return the tree of the statement, or of one part of it; refuse comments and text that does not parse."""
     if not isinstance(text, str) or (len(text) > _LONGEST and not recorded):
         raise InvalidParameter(text, "SQL", f"a text of at most {_LONGEST:,} characters")
     if "\0" in text or not is_unicode(text):
@@ -76,7 +76,7 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
     try:
         tokens = sqlglot.tokenize(text)
         if not tokens or tokens[0].token_type is not TokenType.SELECT:
-            problem = "a text that is no SELECT", _SHAPE
+            problem = "a text that is not a SELECT", _SHAPE
         elif any(token.comments for token in tokens):
             problem = "a comment", "Leave it out."
         elif any(token.token_type is TokenType.SEMICOLON for token in tokens[:-1]):
@@ -92,14 +92,14 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
             given = {name for name, value in tree.args.items() if value} if isinstance(tree, exp.Select) else set()
             if tree is not None and part is not None and given == {"expressions", part}:
                 return tree.args[part]  # type: ignore[no-any-return]
-            problem = "a text that is no condition" if part else "a text that is no SELECT", _SHAPE
+            problem = "a text that is not a condition" if part else "a text that is not a SELECT", _SHAPE
     except (SqlglotError, RecursionError, ValueError):
-        problem = "a text that is not SQL as we know it", _SHAPE
+        problem = "a text that is not valid SQL", _SHAPE
     raise UnsupportedQuery(*problem)
 
 
 def _depth(tokens: Sequence[Any]) -> int:
-    """Return how deeply brackets are nested, or how many signs and NOTs stand in a row."""
+    """Return how deeply brackets are nested, or how many signs and NOTs follow each other."""
     depth = deepest = run = 0
     for token in tokens:
         depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
@@ -120,13 +120,13 @@ def refuse(node: exp.Expression, where: str = "") -> NoReturn:
 
 
 def _quotable(text: str) -> str:
-    """Return the beginning of a part of the question, fit for a message."""
+    """Return the beginning of a part of the question, safe to print in a message."""
     plain = "".join(c if c.isprintable() else "?" for c in text)
     return plain if len(plain) <= 40 else f"{plain[:37]}..."
 
 
 def only(node: exp.Expression, *allowed: str) -> None:
-    """Refuse a node that carries anything but what is allowed."""
+    """Refuse a node with any argument that is not allowed."""
     for name, value in node.args.items():
         if name in allowed or value is None or value is False or value == []:
             continue
@@ -157,12 +157,12 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
     if isinstance(node, exp.And | exp.Or):
         kind = type(node)
         parts = []
-        while isinstance(node, kind):  # a long chain leans to the left
+        while isinstance(node, kind):  # a long chain nests to the left
             only(node, "this", "expression")
             parts.append(node.expression)
             node = node.this
-        made = [condition_of(part, schema) for part in (*parts, node)]
-        return joined(All if kind is exp.And else Some, made)
+        conditions = [condition_of(part, schema) for part in (*parts, node)]
+        return joined(All if kind is exp.And else Some, conditions)
     if isinstance(node, exp.Not):
         only(node, "this")
         return negated(condition_of(node.this, schema))
@@ -186,7 +186,7 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
         only(node, "this", "expression")
         name, _ = schema.column(column_name(node.this))
         if not isinstance(node.expression, exp.Null):
-            raise UnsupportedQuery("IS with something else than NULL", "Write x IS NULL, x IS NOT NULL or x = TRUE.")
+            raise UnsupportedQuery("IS with something other than NULL", "Write x IS NULL, x IS NOT NULL or x = TRUE.")
         return Missing(name)
     if isinstance(node, exp.Column):
         name, column = schema.column(column_name(node))
@@ -218,23 +218,23 @@ _EXAMPLES = {"text": "'north'", "number": "18", "date": "DATE '2024-01-31'", "bo
 def _value(node: exp.Expression, name: str, column: Column) -> Value:
     """Return a literal as a value of the column's type."""
     family = _family(column)
-    found: Value | None = None
+    value: Value | None = None
     if isinstance(node, exp.Null):
         refuse(node)
     elif family == "number":
-        found = numeral(node)
+        value = numeral(node)
     elif family == "boolean" and isinstance(node, exp.Boolean):
-        found = bool(node.this)
+        value = bool(node.this)
     elif family == "text" and isinstance(node, exp.Literal) and node.is_string:
-        found = str(node.this)
+        value = str(node.this)
     elif family == "date":
-        found = _date(node)
-    if found is None:
+        value = _date(node)
+    if value is None:
         raise UnsupportedQuery(
-            f'a comparison of "{name}" with something that is no {family}',
+            f'a comparison of "{name}" with something that is not a {family}',
             f"Write a literal such as {_EXAMPLES[family]}.",
         )
-    return found
+    return value
 
 
 def numeral(node: exp.Expression) -> Fraction | None:

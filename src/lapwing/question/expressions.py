@@ -1,7 +1,7 @@
-"""What is given in place of a text, such as an expression of Polars or a mask: refused, with the text that works.
+"""Objects given instead of a text, such as a Polars expression or a mask: refused, with the text that works.
 
-What is shown of an expression is made anew from the columns, comparisons and constants in it, by an allow-list, and is
-what the user would write; of anything else only the type is named.  A mask, and an expression that holds one, is data.
+The text shown for an expression is rebuilt from its columns, comparisons and constants, by an allow-list; it is what
+the user would write.  For anything else only the type is named.  A mask, and an expression that holds one, is data.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _LIBRARIES: dict[tuple[str, str], tuple[str, str, str]] = {
         r"\((#\d+) (AND|OR) (#\d+)\)",
     ),
 }
-"""By library and class: what it is called, how it writes a comparison, and how it joins two."""
+"""By library and class: its name in messages, and the patterns of a comparison and of two joined ones."""
 
 
 def refuse_no_text(given: object, name: str) -> NoReturn:
-    """Refuse what is no text where a condition belongs; say how it is written."""
+    """Refuse an object that is not a text as a condition; say how to write it."""
     kind = type(given)
-    title, told = Shown(f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"), None
+    title, condition = Shown(f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"), None
     for (module, of), (called, comparison, joined) in _LIBRARIES.items():
         if kind.__module__.partition(".")[0] == module and (kind.__name__ == of or (not of and _is_duckdb(kind))):
-            title, told = Shown(called), _condition(str(given), comparison, joined)
-    if told is not None:
-        raise InvalidParameter(title, name, f'a text of SQL: write {name}="{told}"')
+            title, condition = Shown(called), _condition(str(given), comparison, joined)
+    if condition is not None:
+        raise InvalidParameter(title, name, f'a text of SQL: write {name}="{condition}"')
     raise InvalidParameter(
-        title, name, f'a text of SQL, such as {name}="age >= 65"; no expression, and no list of rows'
+        title, name, f'a text of SQL, such as {name}="age >= 65"; not an expression or a list of rows'
     )
 
 
@@ -59,29 +59,29 @@ def _is_duckdb(kind: type) -> bool:
 
 
 def _condition(text: str, comparison: str, joined: str) -> str | None:
-    """Return the SQL of an expression that is made of comparisons, AND and OR alone; None if there is more in it."""
-    found: list[str] = []
+    """Return the SQL of an expression that is made only of comparisons, AND and OR; None if it holds anything else."""
+    pieces: list[str] = []
 
     def kept(sql: str) -> str:
-        found.append(sql)
-        return f"#{len(found) - 1}"
+        pieces.append(sql)
+        return f"#{len(pieces) - 1}"
 
     def inside(number: str) -> str:
-        sql = found[int(number[1:])]
+        sql = pieces[int(number[1:])]
         return f"({sql})" if " AND " in sql or " OR " in sql else sql
 
-    def both(each: re.Match[str]) -> str:
-        left, how, right = each.groups()
+    def both(match: re.Match[str]) -> str:
+        left, how, right = match.groups()
         return kept(f"{inside(left)} {_WORDS.get(how, how)} {inside(right)}")
 
     if len(text) > 1000 or "#" in text:
         return None
-    text = re.sub(comparison, lambda each: kept(_compared(each)), text)
+    text = re.sub(comparison, lambda match: kept(_compared(match)), text)
     for _ in range(20):
         text = re.sub(joined, both, text)
-    return found[int(text[1:])] if re.fullmatch(r"#\d+", text) else None
+    return pieces[int(text[1:])] if re.fullmatch(r"#\d+", text) else None
 
 
-def _compared(each: re.Match[str]) -> str:
-    constant = each["number"] or (each["truth"] or "").upper() or f"'{each['day'] or each['text'] or ''}'"
-    return f"{each['name']} {_WORDS.get(each['operator'], each['operator'])} {constant}"
+def _compared(match: re.Match[str]) -> str:
+    constant = match["number"] or (match["truth"] or "").upper() or f"'{match['day'] or match['text'] or ''}'"
+    return f"{match['name']} {_WORDS.get(match['operator'], match['operator'])} {constant}"

@@ -1,7 +1,7 @@
 """What is asked, as frozen values: statistics, conditions, queries.
 
-A query has one canonical text (``Query.text``): statistics sorted, conditions sorted, no aliases.  The ledger knows a
-question by it, so the same question in other words is the same question.
+A query has one canonical text (``Query.text``): statistics sorted, conditions sorted, no aliases.  It identifies
+the question in the ledger, so the same question in other words is the same question.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Value = Fraction | str | bool | date
 MOST_PARTS = 10**6
 """The largest denominator of a quantile's share."""
 
-# --- conditions: true, false or (for a missing cell) neither; a row counts when its condition is true ---
+# --- conditions: true, false or (for a missing cell) neither; a row counts if its condition is true ---
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Compare:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it names."""
+        """The columns that it uses."""
         return frozenset({self.column} if self.other is None else {self.column, self.other})
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class OneOf:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it names."""
+        """The columns that it uses."""
         return frozenset({self.column})
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Missing:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it names."""
+        """The columns that it uses."""
         return frozenset({self.column})
 
     def __str__(self) -> str:
@@ -82,13 +82,13 @@ class Missing:
 
 @dataclass(frozen=True)
 class Not:
-    """The opposite; of what is neither, neither."""
+    """The opposite; neither true nor false if its part is neither."""
 
     part: Condition
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it names."""
+        """The columns that it uses."""
         return self.part.columns
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class All:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it names."""
+        """The columns that it uses."""
         return frozenset(name for part in self.parts for name in part.columns)
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class Some:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it names."""
+        """The columns that it uses."""
         return frozenset(name for part in self.parts for name in part.columns)
 
     def __str__(self) -> str:
@@ -171,7 +171,7 @@ def numeral(value: Fraction) -> str:
 
 
 def negated(condition: Condition) -> Condition:
-    """Return the opposite of a condition, in its shortest form; both are neither true nor false together."""
+    """Return the opposite of a condition, in its shortest form; if one is neither true nor false, so is the other."""
     if isinstance(condition, Not):
         return condition.part
     if isinstance(condition, Compare):
@@ -189,11 +189,11 @@ _FUNCTIONS = {"count": "COUNT", "sum": "SUM", "mean": "AVG", "histogram": "HISTO
 
 @dataclass(frozen=True)
 class Statistic:
-    """One number that is asked for each group; make it with ``count``, ``sum``, ``mean`` and the like.
+    """One number that is asked for each group; make it with ``count``, ``sum``, ``mean`` and so on.
 
-    ``weight`` is its part when ε is split over columns, ``error`` the error that is wanted instead; ``name`` the name
-    of its column in the release; ``level`` that of a quantile, 0 for the minimum and 1 for the maximum; ``bins`` how
-    many of one width a distribution function has.
+    ``weight`` is its weight when ε is split among columns, ``error`` the error that is wanted instead.  ``name`` is the
+    name of its column in the release.  ``level`` is the level of a quantile, 0 for the minimum and 1 for the maximum.
+    ``bins`` is the number of equally wide bins of a distribution function.
     """
 
     kind: StatisticKind
@@ -214,7 +214,7 @@ class Statistic:
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is a count or a sum: a weighted sum of what is measured."""
+        """Whether it is a count or a sum: a weighted sum of noisy cells."""
         return self.kind in ("count", "sum", "people")
 
     @property
@@ -341,7 +341,7 @@ def histogram(column: str, edges: Sequence[Number], *, name: str | None = None) 
 def cdf(column: str, edges: Sequence[Number] | int = 256, *, name: str | None = None) -> Statistic:
     """Ask for the distribution function of a numeric column: the share of rows up to the end of each bin.
 
-    ``edges`` are the borders of the bins, or the number of bins of one width between the column's bounds.
+    ``edges`` are the borders of the bins, or the number of equally wide bins between the column's bounds.
     """
     if not isinstance(edges, Iterable) or isinstance(edges, str):
         number = exact.whole(edges, "edges", MOST_BINS)
@@ -350,7 +350,7 @@ def cdf(column: str, edges: Sequence[Number] | int = 256, *, name: str | None = 
 
 
 @overload
-def quantile(  # type: ignore[overload-overlap]  # a text is a sequence, but taken as one number
+def quantile(  # type: ignore[overload-overlap]  # a text is a sequence, but counts as one number
     column: str, q: Number, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
 ) -> Statistic: ...
 @overload
@@ -372,12 +372,12 @@ def quantile(
 ) -> Statistic | list[Statistic]:
     """Ask for the value that a share ``q`` of the rows does not exceed; ``error`` counts rows.
 
-    Several quantiles of one column, asked together, share one measurement: give a list of shares.
+    Several quantiles of one column in one release share one measurement: give a list of shares.
     """
     if isinstance(q, Iterable) and not isinstance(q, str):
         shares = list(q)
         if name is not None:
-            raise UselessParameter("name", "q is a list, and each quantile needs its own", "Ask for each by itself.")
+            raise UselessParameter("name", "q is a list, and each quantile needs its own", "Ask for each separately.")
         if not shares:
             raise MissingParameter("q", "Give one share or more, such as 0.5 for the median.")
         return [quantile(column, each, weight=weight, error=error) for each in shares]
@@ -416,7 +416,7 @@ def max(
 class Query:
     """Statistics of a source for every group of the keys ``by``, over the rows where ``where`` is true.
 
-    ``edges`` holds the bins of a column that are given in the query itself, ``titles`` other names for the keys.
+    ``edges`` holds the bins that the query itself gives for a column, ``titles`` other names for the keys.
     """
 
     source: str
@@ -433,33 +433,33 @@ class Query:
 
     @property
     def text(self) -> str:
-        """The canonical text, by which the ledger knows the question."""
+        """The canonical text, which identifies the question in the ledger."""
         bins = dict(self.edges)
         keys = [
             f"BIN({quoted(name)}, {', '.join(map(numeral, bins[name]))})" if name in bins else quoted(name)
             for name in self.by
         ]
-        asked = sorted({statistic.text for statistic in self.statistics})
+        texts = sorted({statistic.text for statistic in self.statistics})
         where = "" if self.where is None else f" WHERE {self.where}"
         group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        return f"SELECT {', '.join(asked)} FROM {quoted(self.source)}{where}{group}"
+        return f"SELECT {', '.join(texts)} FROM {quoted(self.source)}{where}{group}"
 
 
 def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statistic, ...]:
-    """Return the statistics, each with a name of its own, also with _low and _high behind it."""
+    """Return the statistics, each with a name that is unique, also when followed by _low or _high."""
     used = {name.casefold() for name in taken}
-    found = []
+    renamed = []
     for statistic in statistics:
         name, number = statistic.name or statistic.default_name, 1
         while statistic.name is None and not used.isdisjoint(_columns(name)):
             number += 1
             name = f"{statistic.default_name}_{number}"
         if not used.isdisjoint(_columns(name)):
-            allowed = "one that no other column of the release has, also with _low and _high behind it"
+            allowed = "one that no other column of the release has, also when followed by _low or _high"
             raise InvalidParameter(name, "name", allowed)
         used |= _columns(name)
-        found.append(replace(statistic, name=name))
-    return tuple(found)
+        renamed.append(replace(statistic, name=name))
+    return tuple(renamed)
 
 
 def _columns(name: str) -> set[str]:

@@ -1,8 +1,7 @@
-"""What is public about a table: whom it protects, and what each column may hold.
+"""What is public about a table: who is protected, and what each column may hold.
 
-Nothing here is learned from the data.  Bounds, keys and types are declared by the owner, and every later step relies
-on the declaration alone: a cell that does not fit it follows a fixed rule (docs/reference/source.md) and is never an
-error.
+Nothing here is learned from the data.  The owner declares bounds, keys and types, and every later step relies on the
+declaration alone: a cell that does not fit it follows a fixed rule (docs/reference/source.md), and is never an error.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ Key = str | int | bool | date
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 WEIGHT = 2**16
-"""The weight of a row, in a table where a person may have several: shares of a row are counted in 2^-16."""
+"""The weight of a row in a table where a person may have several: a row counts in units of 2^-16."""
 
 MAX_ROWS_PER_PERSON = 10**6
 MAX_CELLS = 2 * 10**7
 MOST_BINS = 1024
-"""How many bins a distribution function has at most: its error bars take some milliseconds each."""
+"""The largest number of bins of a distribution function: each of its error bars takes some milliseconds."""
 
 _FINEST = 2**20
 _COARSEST = 2**31
@@ -70,7 +69,7 @@ class Column:
     """A column that may be named in a query.
 
     ``grid`` is set for numbers with bounds, ``keys`` for columns to group by, ``edges`` for numbers with bins.
-    A column with a type alone can be used in conditions only.  ``other`` is the name under which keys that are not
+    A column with only a type can be used only in conditions.  ``other`` is the name under which keys that are not
     listed are counted; without it they are left out.
     """
 
@@ -99,21 +98,21 @@ class Column:
         return len(self.keys or ()) + (self.other is not None)
 
     def describe(self) -> dict[str, Any]:
-        """Return the declaration as JSON holds it; a long list of keys by its digest."""
-        told: dict[str, Any] = {"type": self.kind}
+        """Return the declaration for JSON; a long list of keys is replaced by its digest."""
+        declaration: dict[str, Any] = {"type": self.kind}
         if self.keys is not None:
             listed = [written(key) for key in self.keys]
-            told["keys"] = listed
+            declaration["keys"] = listed
             if len(listed) > _MOST_LISTED:
                 digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
-                told["keys"] = f"{len(listed)} keys, SHA-256 {digest}"
+                declaration["keys"] = f"{len(listed)} keys, SHA-256 {digest}"
         if self.other is not None:
-            told["other"] = self.other
+            declaration["other"] = self.other
         if self.low is not None and self.high is not None:
-            told |= {"low": exact.text(self.low), "high": exact.text(self.high)}
+            declaration |= {"low": exact.text(self.low), "high": exact.text(self.high)}
         if self.edges is not None:
-            told["edges"] = [exact.text(edge) for edge in self.edges]
-        return told
+            declaration["edges"] = [exact.text(edge) for edge in self.edges]
+        return declaration
 
 
 def number(
@@ -132,7 +131,7 @@ def number(
         integer: the values are whole numbers.
         edges: the borders of bins, in rising order; grouping by the column then means grouping by these bins.
             Without low and high, the first and the last edge are the bounds.
-        keys: whole numbers to group by, as for ``keys``, in place of edges.
+        keys: whole numbers to group by, as for ``keys``, instead of edges.
     """
     if not isinstance(integer, bool):
         raise InvalidParameter(integer, "integer", "true or false")
@@ -165,7 +164,7 @@ def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tu
 
 
 def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
-    """Declare a column to group by: its public keys, in the order in which they are to be shown.
+    """Declare a column to group by: its public keys, in the order in which they are shown.
 
     Args:
         values: the keys, all of one type: text, whole numbers, truth values or dates; or one list or array of them.
@@ -196,19 +195,19 @@ def _listed(values: Sequence[Any]) -> Iterable[Any]:
         return values
     try:
         return tuple(values[0])
-    except TypeError:  # one thing that is no list
+    except TypeError:  # a single object that is not a list
         return values
 
 
 def _plain_key(key: Any) -> Any:
-    """Return a key of NumPy as the same value of Python; a moment that is finer than a day, or coarser, is no date."""
+    """Return a key of NumPy as the same value of Python; a moment finer or coarser than a day is not a date."""
     if isinstance(key, np.datetime64):
         return key.item() if np.datetime_data(key.dtype)[0] == "D" else key
     return key.item() if isinstance(key, np.bool_ | np.integer | np.str_) else key
 
 
 def _one_kind(listed: Sequence[Any]) -> Kind:
-    """Return the kind that all keys have; refuse a list by its first fault, of which the type and place are told."""
+    """Return the kind of all keys; refuse a list for its first fault, and say only its type and place."""
     first: Kind | None = None
     places: dict[Any, int] = {}
     for place, key in enumerate(listed, 1):
@@ -234,14 +233,14 @@ def _is_missing(key: object) -> bool:
 
 
 def written(key: Key) -> str | int | bool:
-    """Return a key as JSON and files hold it: a date as ISO text."""
+    """Return a key as JSON and files store it: a date as ISO text."""
     return key.isoformat() if isinstance(key, date) else key
 
 
 def _kind_of(key: object) -> Kind | None:
     if isinstance(key, bool):
         return "boolean"
-    if isinstance(key, datetime):  # a moment; pandas' NaT is one as well
+    if isinstance(key, datetime):  # a moment; pandas' NaT is one too
         return None
     for kind, name in ((str, "text"), (int, "integer"), (date, "date")):
         if isinstance(key, kind):
@@ -259,7 +258,7 @@ def is_unicode(text: str) -> bool:
 
 
 def plain(kind: str) -> Column:
-    """Declare a column by its type alone: it can be used in conditions, but not be summed or grouped by."""
+    """Declare a column by its type alone: it can be used in conditions, but not in sums or to group by."""
     if kind not in KINDS:
         raise InvalidParameter(kind, "type", f"one of {', '.join(KINDS)}")
     return Column(kind)
@@ -270,16 +269,16 @@ def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
     allowed = "two or more numbers in rising order, such as 0, 18, 65, 120"
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         raise InvalidParameter(edges, "edges", allowed)
-    found = tuple(exact.finite(edge, "edge") for edge in edges)
-    if not found:
+    borders = tuple(exact.finite(edge, "edge") for edge in edges)
+    if not borders:
         raise MissingParameter("edges", f"Give {allowed}.")
-    if len(found) < 2 or any(a >= b for a, b in pairwise(found)) or max(map(abs, found)) > 10**300:
-        raise InvalidParameter(Shown(", ".join(map(exact.text, found[:5]))), "edges", allowed)
-    return found
+    if len(borders) < 2 or any(a >= b for a, b in pairwise(borders)) or max(map(abs, borders)) > 10**300:
+        raise InvalidParameter(Shown(", ".join(map(exact.text, borders[:5]))), "edges", allowed)
+    return borders
 
 
 def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:
-    """Return the borders of bins of one width between the bounds; of whole numbers none is narrower than 1."""
+    """Return the borders of equally wide bins between the bounds; for whole numbers none is narrower than 1."""
     low, high = column.low or Fraction(0), column.high or Fraction(1)
     if column.kind == "integer":
         high += 1  # the last bin holds the upper bound itself
@@ -291,7 +290,7 @@ def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:
 def bin_labels(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:
     """Return the names of the bins: [a, b) each, and [a, b] for the last.
 
-    The first and the last hold what lies beyond the edges, and are named so if the column's bounds reach further.
+    The first and the last also hold values beyond the edges; their names say so if the column's bounds reach further.
     """
     texts = [exact.text(edge) for edge in edges]
     names = [f"[{a}, {b})" for a, b in pairwise(texts)]
@@ -307,7 +306,7 @@ def bin_labels(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:
 
 
 def _grid(low: Fraction, high: Fraction, *, integer: bool) -> Grid:
-    """Return the grid of a column: its whole values, or some 2^20 to 2^31 steps with the bounds on the grid.
+    """Return the grid of a column: its whole values, or about 2^20 to 2^31 steps with the bounds on the grid.
 
     With bounds a/q and b/q the step is 2^j/q; only when b - a is above 2^31 may the bounds lie between two steps, and
     the grid then reaches beyond them by less than a step.
@@ -328,8 +327,8 @@ def _grid(low: Fraction, high: Fraction, *, integer: bool) -> Grid:
 class Schema:
     """Everything public about a table; all queries are checked against it.
 
-    ``every_row_counts`` is False where a row may be left out because of what is in it, as a line of a CSV file that
-    does not fit its header or a row that a filter took out: the number of rows is then private under change_one too.
+    ``every_row_counts`` is False if a row may be left out because of its content, such as a line of a CSV file that
+    does not fit its header, or a row that a filter removed: the number of rows is then private under change_one too.
     """
 
     name: str
@@ -341,7 +340,7 @@ class Schema:
     every_row_counts: bool = True
 
     def column(self, asked: str) -> tuple[str, Column]:
-        """Return the declared column of this name, which SQL may write in any case."""
+        """Return the declared column of this name; SQL may write it in upper or lower case."""
         if asked in self.columns:
             return asked, self.columns[asked]
         folded = [name for name in self.columns if isinstance(asked, str) and name.casefold() == asked.casefold()]
@@ -382,12 +381,12 @@ def make_schema(
             raise InvalidParameter(column, f'column "{key}"', 'lw.number(…), lw.keys(…) or a type such as "date"')
         declared[key] = plain(column) if isinstance(column, str) else column
     if len({key.casefold() for key in declared}) != len(declared):
-        raise InvalidSource(name, "declares two columns whose names differ by case alone", "Rename one of them.")
+        raise InvalidSource(name, "declares two columns whose names differ only in case", "Rename one of them.")
     if neighbors not in ("add_remove", "change_one"):
         raise InvalidParameter(neighbors, "neighbors", '"add_remove" or "change_one"')
     if person is None:
         if rows_per_person not in (None, 1):
-            raise InvalidSource(name, "has rows_per_person but no person", "Name the column that tells people apart.")
+            raise InvalidSource(name, "has rows_per_person but no person", "Name the column that identifies a person.")
         rows_per_person = 1
     elif not isinstance(person, str) or not person:
         raise InvalidParameter(person, "person", "the name of a column")
@@ -395,7 +394,7 @@ def make_schema(
         raise InvalidSource(
             name,
             "names a person column but not rows_per_person",
-            "Say how many rows of one person count in full, for example 1; people with more count as much as that.",
+            "Say how many rows of one person count in full, for example 1; people with more are weighted down to it.",
         )
     bound = exact.whole(rows_per_person, "rows_per_person", MAX_ROWS_PER_PERSON)
     if version is not None and (not isinstance(version, str) or len(version) > 200):

@@ -1,7 +1,7 @@
 """SQL text → Query, by an allow-list: what is not named here is refused, before any engine sees it.
 
-The text is parsed (sqlglot), every node is checked against the few that are known, and a ``Query`` of our own values is
-made.  What an engine gets is written from that query, so no part of the user's text reaches it but checked literals.
+The text is parsed (sqlglot), every node is checked against a short list of known ones, and a ``Query`` of our own
+values is built.  The engine gets SQL written from that query, so only checked literals of the user's text reach it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
     names = {alias: inner for alias, inner in aliased if inner.key != "column" or inner.name.casefold() != alias}
     taken = [name for name in schema.columns if name.casefold() in names]
     if taken:
-        raise UnsupportedQuery(f'another thing named "{taken[0]}", as a column is', "Give it another name.")
+        raise UnsupportedQuery(f'another item with the name of the column "{taken[0]}"', "Give it another name.")
     keys = _grouping(select.args.get("group"), schema, names)
     statistics, shown = [], {}
     for alias, inner in items:
@@ -76,7 +76,7 @@ def make_query(
 ) -> Query:
     """Return the query, checked against the schema: columns, types, names and the number of cells.
 
-    ``bins`` are the edges, ``titles`` the names of keys that are given in the query itself.
+    ``bins`` are the edges, ``titles`` the names of keys, where the query itself gives them.
     """
     by = () if by is None else by
     if not isinstance(by, str | Sequence):
@@ -91,7 +91,7 @@ def make_query(
     if binned:
         if len(asked) > 1:
             raise UnsupportedQuery(
-                "a histogram or CDF beside other statistics",
+                "a histogram or CDF together with other statistics",
                 "Ask for it alone, or declare the edges and group by the column.",
             )
         (one,) = binned
@@ -111,25 +111,25 @@ def make_query(
     condition = parse_condition(where, schema) if isinstance(where, str) else where
     shown = tuple((titles or {}).get(key, key) for key in by)
     if len({title.casefold() for title in shown}) != len(shown):
-        raise UnsupportedQuery("two keys of one name", "Give every key a name of its own.")
+        raise UnsupportedQuery("two keys with the same name", "Give every key a different name.")
     return Query(schema.name, named(checked, shown), by, condition, tuple(sorted(edges.items())), shown)
 
 
 def _asked(statistics: Sequence[object]) -> tuple[Statistic, ...]:
     """Return the statistics, checked: one or more, and not too many."""
-    asked = tuple(_flat(statistics))
-    if len(asked) > _MOST_STATISTICS:
-        raise TooLarge("The number of statistics", str(len(asked)), str(_MOST_STATISTICS), "Ask in several releases.")
-    if not asked:
+    flat = tuple(_flat(statistics))
+    if len(flat) > _MOST_STATISTICS:
+        raise TooLarge("The number of statistics", str(len(flat)), str(_MOST_STATISTICS), "Ask in several releases.")
+    if not flat:
         raise MissingParameter("statistics", "Ask for one or more, such as lw.count().")
-    for each in asked:
+    for each in flat:
         if not isinstance(each, Statistic):
-            raise InvalidParameter(each, "statistic", "what lw.count(), lw.mean(…) and the like return")
-    return asked
+            raise InvalidParameter(each, "statistic", "what lw.count(), lw.mean(…) and so on return")
+    return flat
 
 
 def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) -> None:
-    """Refuse keys that are named twice, or of which the groups are not public."""
+    """Refuse keys that are named twice, or whose groups are not public."""
     for key in by:
         if schema.columns[key].labels is None and key not in edges:
             advice = "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
@@ -141,17 +141,17 @@ def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) 
 
 
 def _limits(edges: Sequence[Fraction], column: Column) -> tuple[Fraction, ...]:
-    """Return the edges of a distribution function: those given, between the bounds, each of them a limit."""
+    """Return the edges of a distribution function: those given, extended to the bounds."""
     low, high = column.low or Fraction(0), column.high or Fraction(0)
-    found = (*([low] if low < edges[0] else []), *edges, *([high] if high > edges[-1] else []))
-    if not 2 <= len(found) - 1 <= MOST_BINS:
+    extended = (*([low] if low < edges[0] else []), *edges, *([high] if high > edges[-1] else []))
+    if not 2 <= len(extended) - 1 <= MOST_BINS:
         allowed = f"from 2 to {MOST_BINS:,}, since a share of rows needs a limit between the bounds"
-        raise InvalidParameter(len(found) - 1, "number of bins", allowed)
-    return found
+        raise InvalidParameter(len(extended) - 1, "number of bins", allowed)
+    return extended
 
 
 def _flat(statistics: Sequence[object]) -> Iterator[Any]:
-    """Yield the statistics, those in lists too, as ``quantile`` gives several."""
+    """Yield the statistics, including those in lists, such as ``quantile`` returns."""
     for each in statistics:
         yield from each if isinstance(each, list | tuple) else (each,)
 
@@ -189,7 +189,7 @@ def _checked(statistic: Statistic, schema: Schema) -> Statistic:
         if schema.person is None:
             raise UnsupportedQuery(
                 "the number of people in a source that names no person",
-                "Here every row is one person: ask for COUNT(*).  Or name the column that tells people apart.",
+                "Here every row is one person: ask for COUNT(*).  Or name the column that identifies a person.",
             )
         return replace(statistic, column=schema.person)
     if statistic.column is None:
@@ -203,14 +203,14 @@ def _checked(statistic: Statistic, schema: Schema) -> Statistic:
 def _check_number(name: str, column: Column, what: str = "a sum over") -> None:
     if column.kind not in ("number", "integer"):
         raise UnsupportedQuery(
-            f'{what} "{name}", which is no number',
+            f'{what} "{name}", which is not a number',
             "Ask for COUNT(x), for a share: AVG(CASE WHEN condition THEN 1 ELSE 0 END), or declare it as a number.",
         )
     if column.grid is None:
         raise UnsupportedQuery(
             f'{what} "{name}", which has no bounds',
             "Declare low and high for it in the source, from what the column means; without them one person "
-            "could move the answer without limit; `lapwing bounds` finds some privately.  "
+            "could move the answer without limit.  `lapwing bounds` finds some privately.  "
             "A share is AVG(CASE WHEN condition THEN 1 ELSE 0 END).",
         )
 
@@ -230,7 +230,7 @@ def _check_from(part: exp.Expression | None, schema: Schema) -> None:
     if not isinstance(table.this, exp.Identifier):
         refuse(table.this, " in FROM")
     if table.name.casefold() != schema.name.casefold():
-        raise UnsupportedQuery("another table than the source", advice)
+        raise UnsupportedQuery("a table other than the source", advice)
 
 
 def _aliased(item: exp.Expression) -> tuple[str | None, exp.Expression]:
@@ -264,21 +264,21 @@ def _grouping(
     if part is None:
         return []
     only(part, "expressions")
-    found = []
-    for each in part.expressions:
-        if isinstance(each, exp.Column) and column_name(each).casefold() in names:
-            each = names[column_name(each).casefold()]
-        found.append(_key(each, schema))
-    return found
+    keys = []
+    for item in part.expressions:
+        if isinstance(item, exp.Column) and column_name(item).casefold() in names:
+            item = names[column_name(item).casefold()]
+        keys.append(_key(item, schema))
+    return keys
 
 
 def _edge(
     node: exp.Expression,
-    what: str = "an edge that is no number",
+    what: str = "an edge that is not a number",
     advice: str = "Write GROUP BY BIN(age, 0, 18, 65, 120).",
 ) -> Fraction:
     value = numeral(node)
-    if isinstance(node, exp.Div):  # 1/3, as the canonical text writes what is no decimal
+    if isinstance(node, exp.Div):  # 1/3, as the canonical text writes numbers that are not decimals
         top, bottom = numeral(node.this), numeral(node.expression)
         value = top / bottom if top is not None and bottom else None
     if value is None:
@@ -319,11 +319,11 @@ def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
 def _people(node: exp.Distinct, schema: Schema) -> Statistic:
     """Return COUNT(DISTINCT person)."""
     only(node, "expressions")
-    asked = [column_name(each) for each in node.expressions]
+    names = [column_name(each) for each in node.expressions]
     person = schema.person or ""
-    if schema.person is not None and (len(asked) != 1 or asked[0].casefold() != person.casefold()):
+    if schema.person is not None and (len(names) != 1 or names[0].casefold() != person.casefold()):
         raise UnsupportedQuery(
-            "COUNT(DISTINCT …) of something else than the person",
+            "COUNT(DISTINCT …) of something other than the person",
             f"COUNT(DISTINCT {quoted(person)}) is the number of people.  For other columns: which keys occur is "
             "private, and `lapwing discover` finds the frequent ones.",
         )
@@ -354,7 +354,7 @@ def _quantile(node: exp.Expression) -> Statistic:
         column, level = order[0].this, node.this.this
     else:
         refuse(node)
-    share = _edge(level, "a share that is no number", _QUANTILE)
+    share = _edge(level, "a share that is not a number", _QUANTILE)
     return query.quantile(column_name(column), share)
 
 

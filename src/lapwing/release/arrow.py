@@ -1,7 +1,7 @@
-"""How a release is handed to other libraries: as a stream of Arrow's C data interface, piece by piece.
+"""How other libraries read a release: as a stream of Arrow's C data interface, piece by piece.
 
-Whoever knows the protocol reads it: pyarrow, Polars, pandas, DuckDB and others.  DuckDB makes the stream, so that none
-of them is needed here, and holds the numbers until they are read.
+Everything that knows the protocol can read it: pyarrow, Polars, pandas, DuckDB and others.  DuckDB makes the stream, so
+that the others are not needed here, and holds the numbers until they are read.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _CASTS = {"O": "VARCHAR", "M": "DATE"}
 
 
 def stream(pieces: Iterable[Mapping[str, NDArray[Any]]], wanted: object = None) -> object:
-    """Return a capsule with the columns of all pieces, one after the other; objects are texts, and moments days.
+    """Return a capsule with the columns of all pieces, one after the other; objects are texts, and moments are days.
 
-    Columns have numbers for names until the last step, where their own names are quoted.
+    Columns are named by numbers until the last step, which quotes their own names.
     """
     connection = duckdb.connect(":memory:")
     names: Sequence[str] = ()

@@ -1,6 +1,6 @@
-"""Bounds that are not public: a noisy histogram over bins that grow with the value, and the bins that stand out of it.
+"""Bounds that are not public: a noisy histogram over bins that grow with the value, and the bins above the noise.
 
-The borders of the bins are ±1, ±2 and ±5 times the powers of ten from 10^-9 to 10^15 (whole numbers: from 1 on), with
+The borders of the bins are ±1, ±2 and ±5 times the powers of ten from 10^-9 to 10^15 (whole numbers: 1 to 10^15), with
 one bin around zero.  A value that is a border itself lies in the bin that ends there: 100 in (50, 100].
 
 Claim K4 (bounds).  Each row lies in at most one bin, so that one person moves the histogram by at most their mass (P1),
@@ -44,11 +44,11 @@ from .result import Release, bar_text
 
 _LARGEST = 10**15
 _NEAR = 10
-"""Zero is a bound when it is at most this many times farther than the bound found: it costs a tenth of precision."""
+"""A bound becomes zero if the other is at least this many times as far from zero: it costs a tenth of the precision."""
 
 
 class Bin(NamedTuple):
-    """A bin and what was released of it: its ends, and the noisy number of rows with an error bar."""
+    """A bin and what was released about it: its ends, and the noisy number of rows with an error bar."""
 
     low: Fraction
     high: Fraction
@@ -61,8 +61,8 @@ class Bin(NamedTuple):
 def borders(integer: bool) -> tuple[Fraction, ...]:
     """Return the borders above zero, in rising order."""
     powers = range(0 if integer else -9, 15)
-    found = [times * Fraction(10) ** power for power in powers for times in (1, 2, 5)]
-    return (*([Fraction(1, 2)] if integer else []), *found, Fraction(_LARGEST))
+    positive = [times * Fraction(10) ** power for power in powers for times in (1, 2, 5)]
+    return (*([Fraction(1, 2)] if integer else []), *positive, Fraction(_LARGEST))
 
 
 def edges(integer: bool) -> tuple[Fraction, ...]:
@@ -79,17 +79,17 @@ def _just_above(border: Fraction, integer: bool) -> Fraction:
 
 
 def ends(integer: bool) -> list[tuple[Fraction, Fraction]]:
-    """Return where each bin begins and ends, for people; the one around zero is (0, 0)."""
+    """Return where each bin begins and ends, for display; the one around zero is (0, 0)."""
     above = [Fraction(0), *borders(integer)[1:]] if integer else borders(integer)
     upper = list(pairwise(above))
     return [*((-b, -a) for a, b in reversed(upper)), (Fraction(0), Fraction(0)), *upper]
 
 
 def plan_bounds(schema: Schema, column: str, *, epsilon: Number, where: str | None = None) -> Plan:
-    """Return the plan of the histogram; the column need not have bounds, and those that it has do not count."""
+    """Return the plan of the histogram; the column needs no bounds, and bounds that it has are ignored."""
     name, declared = schema.column(column)
     if declared.kind not in ("number", "integer"):
-        raise UnsupportedQuery(f'bounds of "{name}", which is no number', 'Declare type = "number" or "integer".')
+        raise UnsupportedQuery(f'bounds of "{name}", which is not a number', 'Declare type = "number" or "integer".')
     wide = _widened(schema, name)
     query = make_query([count()], [name], where, wide, {name: edges(declared.kind == "integer")})
     return make_plan(wide, query, epsilon=epsilon)
@@ -102,7 +102,7 @@ def _widened(schema: Schema, name: str) -> Schema:
 
 
 def seen(plan: Plan) -> int:
-    """Return how many rows a bin needs so that one with more is seen: 2m of claim K4."""
+    """Return the number of rows above which a bin is shown: 2m of claim K4."""
     return math.ceil(Fraction(2 * _margin(plan), plan.schema.row_weight))
 
 
@@ -126,9 +126,9 @@ def find_bounds(
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds that were found: print it, or take ``low``, ``high`` and ``column()``.
+    """The bounds that were found: print it, or use ``low``, ``high`` and ``column()``.
 
-    ``release`` is the noisy histogram that they were made from; everything here only looks at it.
+    ``release`` is the noisy histogram that they come from; everything here only reads it.
     """
 
     release: Release
@@ -154,7 +154,7 @@ class Bounds:
 
     @property
     def margin(self) -> Fraction:
-        """How many rows the noise of all bins stays within at once, with 95 %: a bin above it is occupied."""
+        """The noise of all bins stays within this many rows at once, with 95 %: a bin above it is occupied."""
         return Fraction(_margin(self.release.plan), self.release.plan.schema.row_weight)
 
     @cached_property
@@ -164,7 +164,7 @@ class Bounds:
 
     @property
     def occupied(self) -> list[Bin]:
-        """The bins that stand out of the noise (claim K4), with error bars that hold for all bins at once."""
+        """The bins above the noise (claim K4), with error bars that hold for all bins at once."""
         estimate = self.release.at(simultaneous=True).estimates["count"]
         each = zip(ends(self.integer), *(end.tolist() for end in estimate), strict=True)
         bins = [Bin(low, high, value, least, most) for (low, high), value, least, most in each]
@@ -174,11 +174,11 @@ class Bounds:
     def _ends(self) -> tuple[Fraction, Fraction]:
         if not self._occupied:
             raise CannotDeclare(
-                f'No bin of "{self.name}" stands out of the noise of {report.shown(float(self.margin))} rows',
+                f'No bin of "{self.name}" is above the noise of {report.shown(float(self.margin))} rows',
                 "Ask with a larger ε, or take bounds from what the column means.",
             )
-        found = ends(self.integer)
-        low, high = found[self._occupied[0]][0], found[self._occupied[-1]][1]
+        bins = ends(self.integer)
+        low, high = bins[self._occupied[0]][0], bins[self._occupied[-1]][1]
         if 0 < _NEAR * low <= high:
             low = Fraction(0)
         if low <= _NEAR * high < 0:
@@ -204,7 +204,7 @@ class Bounds:
         """Return the share of rows with a value that lie outside these bounds: an estimate, and a 95 % bar.
 
         A bin that a bound divides counts as inside for the estimate and the lower end, as outside for the upper end.
-        The first and the last bin have no end; the one around zero is taken as zero.
+        The first and the last bin are unlimited; the one around zero is treated as zero.
         """
         bins = ends(self.integer)
         last = len(bins) - 1
@@ -262,13 +262,13 @@ class Bounds:
         return self.release.charged
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as JSON holds it, with the histogram as ``release`` (docs/reference/json.md)."""
+        """Return what was found for JSON, with the fields of its release (docs/reference/json.md)."""
         some = bool(self._occupied)
         share = dict(zip(("value", "low", "high"), self.outside, strict=True)) if some else None
-        told = self.release.to_dict()
-        own = ("confidence", "simultaneous", "view", "columns", "rows", "private")
-        found = {
-            **{key: each for key, each in told.items() if key not in own},
+        release = self.release.to_dict()
+        omitted = ("confidence", "simultaneous", "view", "columns", "rows", "private")
+        answer = {
+            **{key: each for key, each in release.items() if key not in omitted},
             "column": self.name,
             "low": exact.text(self.low) if some else None,
             "high": exact.text(self.high) if some else None,
@@ -280,7 +280,7 @@ class Bounds:
                 for a, b, value, least, most in self.occupied
             ],
         }
-        return found if self.release.private else {**found, "private": False}
+        return answer if self.release.private else {**answer, "private": False}
 
     def to_csv(self) -> str:
         """Return the occupied bins as CSV."""
@@ -306,7 +306,7 @@ class Bounds:
             if {0, len(self._cells) - 1} & set(self._occupied):
                 lines.append("There may be values beyond ± 10^15: they are in the last bin.")
         else:
-            lines.append("  No bin stands out of the noise.")
+            lines.append("  No bin is above the noise.")
         lines.append(f"95 %: no empty bin is shown, and every bin with more than {seen(plan):,} rows is.")
         if not self.release.private:
             lines.append("NOT PRIVATE: made with noise for tests.")

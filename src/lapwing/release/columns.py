@@ -17,22 +17,24 @@ from ..question.schema import Key, written
 from . import arrow
 
 
-def ends(found: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
+def ends(estimates: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
     """Return the columns of estimates under their names."""
     endings = "", "_low", "_high"
-    return [(f"{name}{ending}", end) for name, each in found.items() for ending, end in zip(endings, each, strict=True)]
+    return [
+        (f"{name}{ending}", end) for name, each in estimates.items() for ending, end in zip(endings, each, strict=True)
+    ]
 
 
 def key_array(labels: Sequence[Key]) -> Column:
-    """Return the keys of a column as Parquet holds them; where some are texts, all are."""
-    told = [written(label) for label in labels]
-    if any(isinstance(each, str) for each in told):
-        return np.array([str(each) for each in told], dtype=object)
-    return np.array(told)
+    """Return the keys of a column as Parquet stores them; if some are texts, all are."""
+    values = [written(label) for label in labels]
+    if any(isinstance(value, str) for value in values):
+        return np.array([str(value) for value in values], dtype=object)
+    return np.array(values)
 
 
 def days_or_keys(labels: Sequence[Key]) -> Column:
-    """Return the keys of a column as Arrow holds them: as Parquet does, but dates as days."""
+    """Return the keys of a column as Arrow stores them: as for Parquet, but dates as days."""
     return arrow.days(labels) if all(isinstance(each, date) for each in labels) else key_array(labels)
 
 

@@ -52,12 +52,12 @@ from .result import library
 MOST_DELTA = Fraction(1, 100)
 _TEXT_ROWS = 40
 _ARRAYS = {"integer": np.int64, "boolean": np.bool_}
-"""The arrays that hold keys of a kind; texts are objects."""
+"""The types of arrays of keys, by kind; texts are objects."""
 
 
 @dataclass(frozen=True)
 class KeyPlan:
-    """How keys are looked for: the public parameters, and what follows from them."""
+    """How keys are found: the public parameters, and what follows from them."""
 
     schema: Schema
     name: str
@@ -79,7 +79,7 @@ class KeyPlan:
 
     @cached_property
     def threshold(self) -> int:
-        """The noisy count from which on a key is shown (claim K1)."""
+        """The smallest noisy count with which a key is shown (claim K1)."""
         return DiscreteLaplace(self.scale).threshold(self.delta, self.keys_per_person)
 
     @cached_property
@@ -103,9 +103,9 @@ class KeyPlan:
         return "rows" if self.schema.person is None else "people"
 
     def question(self) -> dict[str, Any]:
-        """Return what the ledger knows the question by: everything public that the answer depends on."""
+        """Return what identifies the question in the ledger: everything public that the answer depends on."""
         schema = self.schema
-        asked: dict[str, Any] = {
+        question: dict[str, Any] = {
             "source": schema.name,
             "query": self.text,
             "column": self.name,
@@ -114,11 +114,11 @@ class KeyPlan:
             "keys_per_person": self.keys_per_person,
         }
         if schema.version is not None:
-            asked["version"] = schema.version
-        return asked if schema.person is None else {**asked, "person": schema.person}
+            question["version"] = schema.version
+        return question if schema.person is None else {**question, "person": schema.person}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON holds it."""
+        """Return the plan for JSON."""
         return {
             "source": self.schema.name,
             "epsilon": exact.text(self.epsilon),
@@ -142,16 +142,16 @@ class KeyPlan:
         )
 
     def _fewer(self) -> str:
-        """Say what one key per person would need."""
+        """Return what one key per person would need, as a sentence."""
         if self.keys_per_person == 1:
             return ""
         one = replace(self, keys_per_person=1)
         numbers = f"{one.threshold:,} and {one.surely:,}"
-        return f"\nIf a person counts for 1 key in place of {self.keys_per_person}, the two numbers are {numbers}."
+        return f"\nIf a person counts for 1 key instead of {self.keys_per_person}, the two numbers are {numbers}."
 
     @property
     def surely(self) -> int:
-        """The count from which on a key is shown in 95 of 100 cases."""
+        """The smallest count with which a key is shown in 95 of 100 cases."""
         return self.threshold + DiscreteLaplace(self.scale).quantile(NINETY_FIVE)
 
 
@@ -164,19 +164,21 @@ def plan_keys(
     where: str | Condition | None = None,
     keys_per_person: int | None = None,
 ) -> KeyPlan:
-    """Return the plan, checked: all that can be refused is refused here."""
+    """Return the plan, checked: everything that can be refused is refused here."""
     name, declared = schema.column(column)
     if declared.kind == "number":
         raise UnsupportedQuery(
             f'keys of "{name}", which is a number',
             "Keys are texts, whole numbers, dates or truth values.  Group a number by bins: declare edges.",
         )
-    each = keys_per_person
+    per_person = keys_per_person
     if schema.person is None:
-        if each not in (None, 1) or isinstance(each, bool):
-            raise InvalidParameter(each, "keys_per_person", "1 where every row is one person: name the person column")
-        each = 1
-    bound = exact.whole(schema.rows_per_person if each is None else each, "keys_per_person", MAX_ROWS_PER_PERSON)
+        if per_person not in (None, 1) or isinstance(per_person, bool):
+            allowed = "1 if every row is one person: name the person column"
+            raise InvalidParameter(per_person, "keys_per_person", allowed)
+        per_person = 1
+    per_person = schema.rows_per_person if per_person is None else per_person
+    bound = exact.whole(per_person, "keys_per_person", MAX_ROWS_PER_PERSON)
     condition = where if where is None or isinstance(where, Condition) else parse_condition(where, schema)
     plan = KeyPlan(schema, name, condition, exact.epsilon(epsilon), exact.delta(delta), bound)
     if not 0 < plan.delta <= MOST_DELTA:
@@ -206,7 +208,7 @@ class KeyTally:
     def shown(self, plan: KeyPlan, entropy: Entropy) -> dict[str, Any]:
         """Return the keys that reach the threshold and their noisy counts, as they are recorded."""
         noise = discrete_laplace(plan.scale, len(self._rows), entropy=entropy).tolist()
-        noisy = [(key, exactly + each) for (key, exactly), each in zip(self._rows, noise, strict=True)]
+        noisy = [(key, exactly + drawn) for (key, exactly), drawn in zip(self._rows, noise, strict=True)]
         kept = [(key, value) for key, value in noisy if value >= plan.threshold]
         answer: dict[str, Any] = {"keys": [written(key) for key, _ in kept], "counts": [value for _, value in kept]}
         return answer if entropy.private else {**answer, "private": False}
@@ -233,13 +235,13 @@ def discover(
         tally = KeyTally(table.count_keys(plan.schema, plan.lowered, progress))
         return table.guarded("failed while noise was added", COMPLETE, lambda: tally.shown(plan, entropy))
 
-    asked = plan.question()
-    entry, answer = answered(ledger, asked, plan.epsilon, plan.delta, analyst=analyst, check=check, noisy=noisy)
+    question = plan.question()
+    entry, answer = answered(ledger, question, plan.epsilon, plan.delta, analyst=analyst, check=check, noisy=noisy)
     return discovered(plan, ledger, replace(entry, answer=answer), analyst)
 
 
 def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None) -> Discovery:
-    """Return what an entry with an answer found; refuse an answer that is not one of its question."""
+    """Return what an entry with an answer found; refuse an answer that does not fit its question."""
     answer = entry.answer
     if not isinstance(answer, dict) or len(answer.get("keys", ())) != len(answer.get("counts", [None])):
         raise unfit(ledger)
@@ -262,13 +264,13 @@ def _refuse_without_delta(plan: KeyPlan, ledger: Ledger) -> None:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The keys that were found, in their own order, with noisy counts: print it, or take ``keys`` and ``column()``.
+    """The keys that were found, sorted, with noisy counts: print it, or use ``keys`` and ``column()``.
 
-    ``len(found)``, a loop, ``found["count"]`` and what reads Arrow treat it as a release with a row for each key.
+    ``len(found)``, loops, ``found["count"]`` and readers of Arrow treat it as a release with a row for each key.
 
-    ``entry`` is its number in the ledger, ``recorded_at`` and ``modified_at`` are as of a release.  A key that few
-    people have is not in it; neither is it known whether there are any.  Counts are of people (of rows without a person
-    column), each counted for at most keys_per_person keys.
+    ``entry`` is its number in the ledger; ``recorded_at`` and ``modified_at`` are as for a release.  Keys that few
+    people have are not in it, and it does not show whether there are any.  Counts are of people (without a
+    person column, of rows), each counted for at most keys_per_person keys.
     """
 
     plan: KeyPlan
@@ -294,9 +296,9 @@ class Discovery:
     @cached_property
     def keys(self) -> tuple[Key, ...]:
         """The keys, sorted."""
-        found = self.answer["keys"]
+        listed = self.answer["keys"]
         dates = self.plan.schema.columns[self.plan.name].kind == "date"
-        return tuple(map(date.fromisoformat, found) if dates else found)
+        return tuple(map(date.fromisoformat, listed) if dates else listed)
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -315,12 +317,12 @@ class Discovery:
 
     @property
     def threshold(self) -> int:
-        """The noisy count from which on a key is shown."""
+        """The smallest noisy count with which a key is shown."""
         return self.plan.threshold
 
     @property
     def private(self) -> bool:
-        """Whether the noise was real; only tests can make it otherwise."""
+        """Whether the noise was real; False only in tests."""
         return bool(self.answer.get("private", True))
 
     @property
@@ -334,7 +336,7 @@ class Discovery:
         return str(statistic.name)
 
     def column(self, other: str | None = None) -> Column:
-        """Return the declaration of the column with the keys found; ``other`` names the group of all others."""
+        """Return the declaration of the column with the keys found; ``other`` names the group of all other keys."""
         if not self.keys:
             raise CannotDeclare(
                 f'No key of "{self.plan.name}" reached the threshold of {self.threshold:,} {self.plan.counted}',
@@ -378,10 +380,10 @@ class Discovery:
         return Estimate(*np.array(self._bars(), dtype=np.int64).reshape(-1, 3).T)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the columns of ``flat`` to whoever reads Arrow: pl.DataFrame(found), pa.table(found), DuckDB."""
+        """Return the columns of ``flat`` to readers of Arrow: pl.DataFrame(found), pa.table(found), DuckDB."""
         kind = self.plan.schema.columns[self.plan.name].kind
-        own = arrow.days(self.keys) if kind == "date" else np.array(self.keys, dtype=_ARRAYS.get(kind, np.object_))
-        columns = {self.plan.name: own, **dict(ends({self._count: self[self._count]}))}
+        keys = arrow.days(self.keys) if kind == "date" else np.array(self.keys, dtype=_ARRAYS.get(kind, np.object_))
+        columns = {self.plan.name: keys, **dict(ends({self._count: self[self._count]}))}
         return arrow.stream([columns], requested_schema)
 
     def _bars(self) -> list[tuple[int, int, int]]:
@@ -389,9 +391,9 @@ class Discovery:
         return [(value, max(value - margin, 1), value + margin) for value in self.counts]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON holds it, in the form of a release (docs/reference/json.md)."""
+        """Return the answer for JSON, in the form of a release (docs/reference/json.md)."""
         plan = self.plan
-        told: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "source": plan.schema.name,
             "entry": self.entry,
             "repeated": self.repeated,
@@ -412,7 +414,7 @@ class Discovery:
             "remaining": exact.text(self.remaining),
             "remaining_delta": exact.text(self.remaining_delta),
         }
-        return told if self.private else {**told, "private": False}
+        return answer if self.private else {**answer, "private": False}
 
     def flat(self) -> dict[str, list[Any]]:
         """Return plain columns: the keys, then value, low and high of their counts."""
@@ -455,12 +457,12 @@ class Discovery:
     @property
     def note(self) -> str:
         """What the numbers mean, as sentences."""
-        told = (
+        sentences = (
             f"{exact.text(100 * self.confidence)} % error bars.  Keys with fewer than about {self.threshold:,} "
             f"{self.plan.counted} are not shown, nor whether there are any; one just above is more likely counted too "
             "high than too low."
         )
-        return told if self.private else f"NOT PRIVATE: made with noise for tests.  {told}"
+        return sentences if self.private else f"NOT PRIVATE: made with noise for tests.  {sentences}"
 
     @property
     def charged(self) -> str:

@@ -1,4 +1,4 @@
-"""Noisy cells → numbers with error bars.  Everything here is post-processing: it sees noise and public parameters only.
+"""Noisy cells → numbers with error bars.  This is post-processing: it sees noisy integers and public parameters only.
 
 Claim R1 (coverage).  A count, sum, mean or proportion lies in its bar with at least the stated confidence, whatever the
 data (A2, A9, A10); with ``simultaneous``, all counts, sums, means and proportions of the release do at once.  What the
@@ -28,14 +28,14 @@ def estimates(
     confidence: Fraction,
     simultaneous: bool,
 ) -> list[Estimate]:
-    """Return the estimates of all statistics of a plan; ``n`` is the number of rows where it is public (claim P5)."""
+    """Return the estimates of all statistics of a plan; ``n`` is the number of rows if it is public (claim P5)."""
     columns = [[column(cell) for cell in cells] for cells in noisy]
     return Estimator(plan, columns, n, confidence, simultaneous).of(slice(0, plan.groups))
 
 
 @dataclass(frozen=True, eq=False)
 class Estimator:
-    """The estimates of a release, for all groups or for some at a time; what depends on all is found once."""
+    """The estimates of a release, for all groups or for some at a time; what depends on all groups is computed once."""
 
     plan: Plan
     noisy: Noisy
@@ -65,18 +65,18 @@ class Estimator:
             return self._linear[number].estimate(self.noisy, groups)
         part = self.plan.parts[parts[0]]
         together = part.measurement.groups_together
-        own = [cell[groups.start // together : groups.stop // together] for cell in self.noisy[parts[0]]]
-        return part.measurement.estimate(statistic, own, self.plan.setting(part, self.n), *self._sure)
+        cells = [cell[groups.start // together : groups.stop // together] for cell in self.noisy[parts[0]]]
+        return part.measurement.estimate(statistic, cells, self.plan.setting(part, self.n), *self._sure)
 
     @cached_property
     def _linear(self) -> dict[int, Linear]:
         """Every count and sum, by its number."""
-        found = {}
+        linear = {}
         for number, statistic in enumerate(self.plan.query.statistics):
             if statistic.is_linear and self.plan.answering(statistic):
                 terms = self.plan.terms(statistic, self.n)
                 part = self.plan.parts[terms[0].part]
                 offset = part.measurement.offset(statistic, self.plan.setting(part, self.n))
                 integers = self.plan.is_integer(statistic), self.plan.is_truly_integer(statistic)
-                found[number] = make_linear(terms, offset, self.noisy, *self._sure, *integers)
-        return found
+                linear[number] = make_linear(terms, offset, self.noisy, *self._sure, *integers)
+        return linear

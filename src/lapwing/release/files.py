@@ -1,4 +1,4 @@
-"""How a release gets into files: piece by piece, and under its name only when it is whole."""
+"""How a release is written to files: piece by piece, and under its final name only when it is complete."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _COPYING = 1 / 3
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is that of a folder: one that is there, or one that ends in a slash."""
+    """Return whether a path is a folder: one that exists, or one that ends in a slash."""
     return os.fspath(path).endswith((os.sep, "/")) or Path(path).is_dir()
 
 
 @contextmanager
 def in_place_of(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a name to write to; the file takes the place of ``path`` when the block ends without an error.
+    """Yield a name to write to; the file replaces ``path`` when the block ends without an error.
 
     A device or a pipe is written to as it is.
     """
@@ -41,11 +41,11 @@ def in_place_of(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     place = place.resolve()
     with TemporaryDirectory(prefix=".lapwing-", dir=place.parent) as folder:
-        made = Path(folder) / place.name
-        yield made
+        temporary = Path(folder) / place.name
+        yield temporary
         if place.exists():
-            copymode(place, made)
-        made.replace(place)
+            copymode(place, temporary)
+        temporary.replace(place)
 
 
 def write_parquet(
@@ -53,25 +53,25 @@ def write_parquet(
 ) -> None:
     """Write ``number`` pieces of columns to a Parquet file, or to files in a folder, one for each."""
 
-    def tell(share: float) -> None:
+    def report(share: float) -> None:
         if progress is not None:
             progress(share)
 
     if is_folder(path):
-        _write_folder(Path(path), pieces, lambda done: tell(done / number))
+        _write_folder(Path(path), pieces, lambda done: report(done / number))
         return
-    with in_place_of(path) as made, _connected() as connection:
+    with in_place_of(path) as temporary, _connected() as connection:
         if number == 1:
-            _write(connection, next(pieces), made)
+            _write(connection, next(pieces), temporary)
         else:
-            with TemporaryDirectory(prefix="parts-", dir=made.parent) as folder:
-                files = _write_parts(connection, Path(folder), pieces, lambda k: tell((1 - _COPYING) * k / number))
-                _copy(connection, files, made, lambda share: tell(1 - _COPYING * (1 - share)))
-        tell(1.0)
+            with TemporaryDirectory(prefix="parts-", dir=temporary.parent) as folder:
+                files = _write_parts(connection, Path(folder), pieces, lambda k: report((1 - _COPYING) * k / number))
+                _copy(connection, files, temporary, lambda share: report(1 - _COPYING * (1 - share)))
+        report(1.0)
 
 
-def _write_folder(folder: Path, pieces: Iterator[Piece], tell: Callable[[int], None]) -> None:
-    """Write all parts to a folder that is new or empty: files in it could be a table's own."""
+def _write_folder(folder: Path, pieces: Iterator[Piece], report: Callable[[int], None]) -> None:
+    """Write all parts to a folder that is new or empty: files in it could belong to a table."""
     new = not folder.exists()
     if not new and any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
@@ -79,7 +79,7 @@ def _write_folder(folder: Path, pieces: Iterator[Piece], tell: Callable[[int], N
     try:
         with TemporaryDirectory(prefix=".lapwing-", dir=folder) as hidden:
             with _connected() as connection:
-                files = _write_parts(connection, Path(hidden), pieces, tell)
+                files = _write_parts(connection, Path(hidden), pieces, report)
             for file in files:
                 file.replace(folder / file.name)
     except BaseException:
@@ -90,13 +90,13 @@ def _write_folder(folder: Path, pieces: Iterator[Piece], tell: Callable[[int], N
 
 
 def _write_parts(
-    connection: duckdb.DuckDBPyConnection, folder: Path, pieces: Iterator[Piece], tell: Callable[[int], None]
+    connection: duckdb.DuckDBPyConnection, folder: Path, pieces: Iterator[Piece], report: Callable[[int], None]
 ) -> list[Path]:
     files: list[Path] = []
     for piece in pieces:
         files.append(folder / f"part-{len(files):05d}.parquet")
         _write(connection, piece, files[-1])
-        tell(len(files))
+        report(len(files))
     return files
 
 
@@ -113,12 +113,12 @@ def _write(connection: duckdb.DuckDBPyConnection, piece: Piece, file: Path) -> N
     connection.unregister("released")
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, files: list[Path], to: Path, tell: Progress) -> None:
+def _copy(connection: duckdb.DuckDBPyConnection, files: list[Path], to: Path, report: Progress) -> None:
     """Make one file of many, in their order."""
     listed = ", ".join(literal(escape(str(file))) for file in files)
     parts = f"read_parquet([{listed}], hive_partitioning = false)"
     interruptible(
         lambda: connection.execute(f"COPY (SELECT * FROM {parts}) TO {literal(str(to))} (FORMAT parquet)"),
-        lambda: tell(max(connection.query_progress(), 0.0) / 100),
+        lambda: report(max(connection.query_progress(), 0.0) / 100),
         connection.interrupt,
     )

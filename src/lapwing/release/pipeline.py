@@ -1,4 +1,4 @@
-"""The one pipeline: charge → read → noise → record; for releases, for keys (``discover``) and for bounds.
+"""The pipeline for releases, keys (``discover``) and bounds: charge → read → noise → record.
 
 Claim R2 (release).  The order is: charge, aggregate, add noise, record, show.  What is recorded and shown is a function
 of the noisy integers and public parameters alone; each measurement's integers get independent noise of scale
@@ -50,7 +50,7 @@ def answered(
 
 
 def unfit(ledger: Ledger) -> LedgerError:
-    """Return the refusal of a recorded answer that is not one of its question."""
+    """Return the error for a recorded answer that does not fit its question."""
     return LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
 
 
@@ -74,7 +74,7 @@ class Tally:
         return sum(self._sums[1].tolist()) if self._sums else 0
 
     def exact(self, plan: Plan, number: int) -> Exact:
-        """Return the integers of measurement ``number``: of its own SQL, or its columns of the shared one."""
+        """Return the integers of measurement ``number``: from its own SQL, or its columns of the shared SQL."""
         before, measurement = plan.measured[:number], plan.measured[number]
         if measurement.own_sql:
             return Exact(self._own[sum(each.own_sql for each in before)])
@@ -116,25 +116,25 @@ def make_release(
 
 
 def released(plan: Plan, ledger: Ledger, entry: Entry, analyst: str | None) -> Release:
-    """Return the release of an entry with an answer; refuse an answer that is not one of its question."""
+    """Return the release of an entry with an answer; refuse an answer that does not fit its question."""
     completed = entry.repeated and not entry.answered
     left, _, recorded_at = ledger.after(entry.number)
-    made = Release(
+    release = Release(
         plan, entry.number, entry.answered, entry.answer, left.remaining, analyst,
         completed=completed, recorded_at=recorded_at,
     )  # fmt: skip
     try:
-        made.cells  # noqa: B018  # read from the record now, and kept
+        release.cells  # noqa: B018  # read from the record now, and kept
     except (AttributeError, KeyError, TypeError, ValueError):
         raise unfit(ledger) from None
-    return made
+    return release
 
 
 def question(plan: Plan) -> dict[str, Any]:
-    """Return what the ledger knows the question by: everything public that the noisy integers depend on."""
+    """Return what identifies the question in the ledger: everything public that the noisy integers depend on."""
     schema = plan.schema
     names = sorted(plan.columns)
-    asked: dict[str, Any] = {
+    question: dict[str, Any] = {
         "source": schema.name,
         "query": plan.query.text,
         "neighbors": schema.neighbors,
@@ -142,25 +142,25 @@ def question(plan: Plan) -> dict[str, Any]:
         "split": plan.split,
     }
     if schema.neighbors == "change_one" and not schema.every_row_counts:
-        asked["every_row_counts"] = False
+        question["every_row_counts"] = False
     if schema.version is not None:
-        asked["version"] = schema.version
+        question["version"] = schema.version
     if schema.person is not None:
-        asked |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
-    return asked
+        question |= {"person": schema.person, "rows_per_person": schema.rows_per_person}
+    return question
 
 
 def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:
-    """Return the integers with noise, as they are recorded; the tally goes no further."""
+    """Return the integers with noise, as they are recorded; the tally is not passed on."""
     answer: dict[str, Any] = {}
     public = None
     if any(each.public_rows for each in plan.measured) or plan.counts_publicly:
         public = answer["rows"] = tally.rows
-    found = []
+    cells = []
     for number, part in enumerate(plan.parts):
         setting = plan.setting(part, public)
-        found.append(part.measurement.noisy(tally.exact(plan, number), setting, entropy, progress))
-    answer["cells"] = recorded(found)
+        cells.append(part.measurement.noisy(tally.exact(plan, number), setting, entropy, progress))
+    answer["cells"] = recorded(cells)
     if not entropy.private:
         answer["private"] = False
     return answer

@@ -24,8 +24,8 @@ def chart(
     rows = [{"value": value, "low": low, "high": high} for value, low, high in zip(*ends, strict=True)]
     if query.statistics[0].kind == "cdf":
         return _curve(altair, query, title, keys, labels, rows)
-    for row, own in zip(rows, labels, strict=True):
-        row["group"] = _text(own)
+    for row, group_labels in zip(rows, labels, strict=True):
+        row["group"] = _text(group_labels)
     base = altair.Chart(altair.Data(values=rows), title=title).encode(
         y=altair.Y("group:N", sort=None, title=", ".join(keys) or None)
     )
@@ -40,8 +40,8 @@ def _curve(
 ) -> Any:
     """Return a distribution function as a curve with a band, one for each group of the keys before the bins."""
     edges = dict(query.edges)[query.by[-1]]
-    for i, (row, own) in enumerate(zip(rows, labels, strict=True)):
-        row |= {"x": float(edges[i % (len(edges) - 1) + 1]), "group": _text(own[:-1])}
+    for i, (row, group_labels) in enumerate(zip(rows, labels, strict=True)):
+        row |= {"x": float(edges[i % (len(edges) - 1) + 1]), "group": _text(group_labels[:-1])}
     outer = ", ".join(keys[:-1])
     color = altair.Color("group:N", sort=None, title=outer) if outer else altair.Color("group:N", legend=None)
     x = altair.X("x:Q", title=keys[-1])

@@ -1,4 +1,4 @@
-"""What the ledger holds → what it was: a release, keys that were found, or bounds; nothing is read or charged."""
+"""An entry of the ledger → its answer: a release, keys that were found, or bounds; nothing is read or charged."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery |
     _refuse_changed(question(plan) == asked, schema, number)
     if not entry.answered:
         return None
-    made = released(plan, ledger, entry, entry.analyst)
-    return made if bounded is None else Bounds(made)
+    release = released(plan, ledger, entry, entry.analyst)
+    return release if bounded is None else Bounds(release)
 
 
 def _plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> Plan:
@@ -60,7 +60,7 @@ def _key_plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> KeyPlan:
 
 
 def _bounded(schema: Schema, asked: dict[str, Any]) -> Schema | None:
-    """Return the schema of a question for bounds, in which the column reaches over all bins; None if it is another."""
+    """Return the schema of a question for bounds, in which the column spans all bins; None for other questions."""
     for name, described in asked.get("columns", {}).items():
         if name in schema.columns and schema.columns[name].kind in ("number", "integer"):
             plan = plan_bounds(schema, name, epsilon=1)
@@ -78,14 +78,14 @@ def _refuse_changed(same: bool, schema: Schema, number: int) -> None:
 
 def clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:
     """Return which columns of a plan are clamped, with the share of rows if the ledger holds a histogram of them."""
-    found = []
+    columns = []
     for name in plan.bounded:
         column = plan.schema.columns[name]
         low, high = column.low or Fraction(0), column.high or Fraction(0)
         one = Clipped(name, low, high, plan.schema.name, plan.query.where)
         known = None if ledger is None or plan.query.where is not None else _latest(plan.schema, name, ledger)
-        found.append(one if known is None else replace(one, share=known.beyond(low, high), entry=known.entry))
-    return tuple(found)
+        columns.append(one if known is None else replace(one, share=known.beyond(low, high), entry=known.entry))
+    return tuple(columns)
 
 
 def _latest(schema: Schema, name: str, ledger: Ledger) -> Bounds | None:
@@ -94,6 +94,6 @@ def _latest(schema: Schema, name: str, ledger: Ledger) -> Bounds | None:
     for entry in reversed(ledger.entries()):
         same = entry.answered and isinstance(entry.question, dict) and entry.question.get("query") == text
         if same and entry.question == question(plan_bounds(schema, name, epsilon=entry.epsilon or 1)):
-            found = recall(schema, ledger, entry.number)
-            return found if isinstance(found, Bounds) and found.release.private else None
+            answer = recall(schema, ledger, entry.number)
+            return answer if isinstance(answer, Bounds) and answer.release.private else None
     return None

@@ -1,8 +1,8 @@
-"""Answers that were recorded before: when that was, and whether the table has been modified since.
+"""Recorded answers: when they were recorded, and whether the table has been modified since.
 
-The ledger knows a question, not the data: what is asked again of other data under the same name and version gets the
-recorded answer.  No fingerprint of the data is kept, which would tell about them; so the answer says how old it is, and
-the time at which the files of the table were last written, which their owner knows, says whether it may be too old.
+The ledger knows the question, not the data: the same question about other data with the same name and version gets the
+recorded answer.  The ledger keeps no fingerprint of the data, which would reveal something about them.  So the answer
+says how old it is, and whether the files of the table, whose owner knows when they changed, were written since.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 
 def modified_after(recorded_at: str | None, modified: datetime | None) -> str | None:
-    """Return when the table was modified, if that was in a later second than the record, which keeps whole seconds."""
+    """Return when the table was modified, if that was after the record; both are compared in whole seconds."""
     if recorded_at is None or modified is None:
         return None
     at = modified.astimezone(UTC).replace(microsecond=0)
@@ -35,5 +35,5 @@ def age(recorded_at: str | None, modified_at: str | None) -> str:
 
 
 def _shown(time: str) -> str:
-    """Return a time of the ledger for people."""
+    """Return a time of the ledger, in readable form."""
     return time.replace("T", " at ").replace("+00:00", " UTC")

@@ -1,6 +1,6 @@
-"""The answer of a release: numbers, error bars, and everything public that made them.
+"""The answer of a release: numbers, error bars, and all the public parameters behind them.
 
-It sees what the ledger holds, noisy integers, and the plan: nothing here is private.
+It sees only the plan and the noisy integers in the ledger: nothing here is private.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _PIECE_ROWS = 250_000
 
 @dataclass(frozen=True)
 class Release:
-    """The answer of a release: print it, or take ``rows``, ``to_pandas()``, ``to_dict()`` and the like.
+    """The answer of a release: print it, or use ``rows``, ``to_pandas()``, ``to_dict()`` and so on.
 
     ``len(answer)`` is the number of groups, a loop goes over their ``rows``, and ``answer["count"]`` has the arrays
-    ``value``, ``low`` and ``high`` of a statistic, or a column of keys.  What reads Arrow takes it as it is:
+    ``value``, ``low`` and ``high`` of a statistic, or a column of keys.  Readers of Arrow take it directly:
     ``pl.DataFrame(answer)``, ``pa.table(answer)``, ``pd.DataFrame.from_arrow(answer)``, ``FROM answer`` in DuckDB.
 
-    ``entry`` is its number in the ledger, None for what is public anyway; ``recorded_at`` the time of the record, and
-    ``modified_at`` that at which the files of the table were modified, if this is a recorded answer and they were
-    modified after it: then ask with a new version of the source.  ``at`` gives the same answer with other
-    error bars, ``nonnegative`` one without negative counts; both only look at what was released, and cost nothing.
+    ``entry`` is its number in the ledger, None if the answer is public.  ``recorded_at`` is when it was recorded.
+    ``modified_at`` is when the files of the table were modified, if this is a recorded answer and they were modified
+    after it: then ask with a new version of the source.  ``at`` returns the same answer with other error bars,
+    ``nonnegative`` one without negative counts; both only read what was released, and cost nothing.
     """
 
     plan: Plan
@@ -69,7 +69,7 @@ class Release:
     modified_at: str | None = None
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
-        """Return the same answer with error bars of another confidence, or that hold for all cells at once."""
+        """Return the same answer with error bars of another confidence, or with bars for all cells at once."""
         return self._seen(
             confidence=self.confidence if confidence is None else bar_confidence(confidence),
             simultaneous=self.simultaneous if simultaneous is None else bool(simultaneous),
@@ -78,7 +78,7 @@ class Release:
     def nonnegative(self) -> Release:
         """Return a view in which counts, and sums that cannot be negative, are at least 0.
 
-        Single cells are nearer to the truth, but totals over many cells become too large: sum the unbiased view.
+        Single cells are closer to the truth, but totals over many cells become too large: sum the unbiased view.
         """
         return self._seen(view="nonnegative")
 
@@ -95,12 +95,12 @@ class Release:
 
     @property
     def private(self) -> bool:
-        """Whether the noise was real; only tests can make it otherwise."""
+        """Whether the noise was real; False only in tests."""
         return bool(self.answer.get("private", True))
 
     @cached_property
     def cells(self) -> Noisy:
-        """The noisy integers: for each measurement, for each of its cells, an array with one for each group."""
+        """The noisy integers: for each measurement, for each of its cells, an array with one integer for each group."""
         return [
             [unpacked(cell, self.plan.length(part)) for _, cell in zip(part.measurement.names, cells, strict=True)]
             for part, cells in zip(self.plan.parts, self.answer["cells"], strict=True)
@@ -116,18 +116,18 @@ class Release:
         return Estimator(self.plan, self.cells, self.answer.get("rows"), self.confidence, self.simultaneous)
 
     def _estimates(self, groups: slice) -> dict[str, Estimate]:
-        found = self._estimator.of(groups)
+        estimates = self._estimator.of(groups)
         names = [str(statistic.name) for statistic in self.plan.query.statistics]
         if self.view == "nonnegative":
-            found = [
+            estimates = [
                 Estimate(*(np.maximum(end, 0) for end in each)) if self._cannot_be_negative(name) else each
-                for name, each in zip(names, found, strict=True)
+                for name, each in zip(names, estimates, strict=True)
             ]
-        return dict(zip(names, found, strict=True))
+        return dict(zip(names, estimates, strict=True))
 
     @cached_property
     def _without_bars(self) -> set[str]:
-        """The names of quantiles that were asked without intervals: their bars are the column's bounds."""
+        """The names of quantiles that were asked for without intervals: their bars are the column's bounds."""
         plan = self.plan
         return {
             str(each.name)
@@ -144,7 +144,7 @@ class Release:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names of the columns that the groups are by."""
+        """The names of the key columns."""
         return self.plan.query.titles or self.plan.query.by
 
     @cached_property
@@ -163,23 +163,23 @@ class Release:
 
     def _places(self, groups: slice) -> list[NDArray[np.int64]]:
         """Return, for each column of keys, which of them each group has; the last column changes fastest."""
-        found, left = [], np.arange(groups.start, groups.stop)
+        places, left = [], np.arange(groups.start, groups.stop)
         for labels in reversed(self._labels):
             left, place = np.divmod(left, len(labels))
-            found.append(place)
-        return found[::-1]
+            places.append(place)
+        return places[::-1]
 
     @property
     def columns(self) -> list[dict[str, Any]]:
         """What each column is: its name, kind and, for a statistic, the scale of the noise behind it."""
-        told: list[dict[str, Any]] = [{"name": name, "kind": "key"} for name in self.keys]
+        described: list[dict[str, Any]] = [{"name": name, "kind": "key"} for name in self.keys]
         plan = self.plan if "rows" not in self.answer else replace(self.plan, rows=max(self.answer["rows"], 1))
         for forecast in plan.forecasts:
             name, kind = forecast.statistic.name, forecast.statistic.kind
             how = {"scale": exact.text(forecast.scale), "claim": forecast.claim, **level_of(forecast.statistic)}
             bars = {"interval": False} if name in self._without_bars else {}
-            told.append({"name": name, "kind": kind, **how, **bars})
-        return told
+            described.append({"name": name, "kind": kind, **how, **bars})
+        return described
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -190,8 +190,8 @@ class Release:
         """Yield the dicts of ``rows``; few groups are estimated at a time."""
         groups, slices = product(*self._labels), self._slices
         for some in slices:
-            found = self.estimates if len(slices) == 1 else self._estimates(some)
-            columns = [(name, [end.tolist() for end in each]) for name, each in found.items()]
+            estimates = self.estimates if len(slices) == 1 else self._estimates(some)
+            columns = [(name, [end.tolist() for end in each]) for name, each in estimates.items()]
             for i, labels in zip(range(some.stop - some.start), groups, strict=False):
                 row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
                 for name, (value, low, high) in columns:
@@ -218,13 +218,13 @@ class Release:
         return [*self.keys, *(str(statistic.name) for statistic in self.plan.query.statistics)]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the columns of ``flat`` to whoever reads Arrow: pl.DataFrame(answer), pa.table(answer), DuckDB."""
+        """Return the columns of ``flat`` to readers of Arrow: pl.DataFrame(answer), pa.table(answer), DuckDB."""
         with self._writing("Arrow stream"):
             return arrow.stream(self._arrays(days_or_keys), requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the release as JSON holds it (docs/reference/json.md)."""
-        told: dict[str, Any] = {
+        """Return the release for JSON (docs/reference/json.md)."""
+        fields: dict[str, Any] = {
             "source": self.plan.schema.name,
             "entry": self.entry,
             "repeated": self.repeated,
@@ -242,21 +242,21 @@ class Release:
             "rows": self.rows,
             "remaining": None if self.remaining is None else exact.text(self.remaining),
         }
-        return told if self.private else {**told, "private": False}
+        return fields if self.private else {**fields, "private": False}
 
     def flat(self) -> dict[str, list[Any]]:
         """Return plain columns: the keys, then value, low and high of each statistic (n, n_low, n_high)."""
         return self._flat(slice(0, self.plan.groups), self.estimates)
 
     def pieces(self) -> Iterator[dict[str, list[Any]]]:
-        """Yield the columns of ``flat`` for some groups after the other, so that few are in memory at a time."""
+        """Yield the columns of ``flat`` for some groups at a time, so that few are in memory at once."""
         for groups in self._slices:
             yield self._flat(groups, self._estimates(groups))
 
-    def _flat(self, groups: slice, found: Mapping[str, Estimate]) -> dict[str, list[Any]]:
+    def _flat(self, groups: slice, estimates: Mapping[str, Estimate]) -> dict[str, list[Any]]:
         each = zip(self.keys, self._labels, self._places(groups), strict=True)
         keys: dict[str, list[Any]] = {key: [labels[i] for i in places.tolist()] for key, labels, places in each}
-        return keys | {name: end.tolist() for name, end in ends(found)}
+        return keys | {name: end.tolist() for name, end in ends(estimates)}
 
     @property
     def _slices(self) -> list[slice]:
@@ -282,10 +282,14 @@ class Release:
     @overload
     def to_csv(self, path: str | Path, progress: Progress | None = None) -> None: ...
     def to_csv(self, path: str | Path | None = None, progress: Progress | None = None) -> str | None:
-        """Return the columns of ``flat`` as CSV; or write them to ``path``, and tell ``progress`` the share done."""
+        """Return the columns of ``flat`` as CSV; or write them to ``path``; ``progress`` as for ``to_parquet``."""
         if path is None:
             return csv_text(self.flat())
-        with self._writing(path), in_place_of(path) as made, made.open("w", encoding="utf-8", newline="") as file:
+        with (
+            self._writing(path),
+            in_place_of(path) as temporary,
+            temporary.open("w", encoding="utf-8", newline="") as file,
+        ):
             number = len(self._slices)
             for i, piece in enumerate(self.pieces()):
                 file.write(csv_text(piece, header=i == 0))
@@ -297,8 +301,8 @@ class Release:
         """Write the columns of ``flat`` to a Parquet file, some groups at a time.
 
         Args:
-            path: a file; or a folder, empty or new and with a slash at its end, for files part-00000.parquet and so on.
-            progress: a function that is told the share that is done, 0 to 1.
+            path: a file; or a folder, empty or new (end it with a slash), for files part-00000.parquet and so on.
+            progress: a function called with the share done so far, 0 to 1.
         """
         with self._writing(path):
             write_parquet(path, self._arrays(), len(self._slices), progress)
@@ -318,13 +322,13 @@ class Release:
             raise OutputError(path, self.entry) from None
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return one HTML page that needs nothing else, and write it to ``path`` if one is given."""
+        """Return one self-contained HTML page, and write it to ``path`` if one is given."""
         page = report.html_page(
             f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._aged(), self.plan.sql
         )
         if path is not None:
-            with self._writing(path), in_place_of(path) as made:
-                made.write_text(page, encoding="utf-8")
+            with self._writing(path), in_place_of(path) as temporary:
+                temporary.write_text(page, encoding="utf-8")
         return page
 
     def plot(self, statistic: str | None = None) -> Any:
@@ -341,13 +345,13 @@ class Release:
         return f"{self._html(_TEXT_ROWS)}<p>{html.escape(self._aged())}</p>"
 
     def _html(self, most: int | None) -> str:
-        labels, found = self._first(most)
-        numbers = [[end.tolist() for end in each] for each in found.values()]
+        labels, estimates = self._first(most)
+        numbers = [[end.tolist() for end in each] for each in estimates.values()]
         rows = [
-            ([str(written(label)) for label in own], [(v[i], a[i], b[i]) for v, a, b in numbers])
-            for i, own in enumerate(labels)
+            ([str(written(label)) for label in group_labels], [(v[i], a[i], b[i]) for v, a, b in numbers])
+            for i, group_labels in enumerate(labels)
         ]
-        return report.html_table(self.keys, list(found), rows)
+        return report.html_table(self.keys, list(estimates), rows)
 
     def _first(self, most: int | None) -> tuple[Sequence[tuple[Key, ...]], Mapping[str, Estimate]]:
         """Return the keys and the estimates of the first groups, or of all."""
@@ -373,7 +377,7 @@ class Release:
 
     @property
     def protects(self) -> str:
-        """Whom it protects, in words."""
+        """Who is protected, in words."""
         schema = self.plan.schema
         if schema.person is None:
             return "each row, taken to be one person"
@@ -383,20 +387,20 @@ class Release:
     def _note(self) -> str:
         bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
         clamped = any(part.measurement.column is not None for part in self.plan.parts)
-        told = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
+        text = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
         if self._without_bars:
-            told += " Quantiles were asked without intervals."
+            text += " Quantiles were asked for without intervals."
         elif any(0 < (each.level or 0) < 1 for each in self.plan.query.statistics):
-            told += " A quantile whose bar ends at a bound has too few rows on that side to say more."
+            text += " A quantile whose bar ends at a bound has too few rows on that side to say more."
         for part in self.plan.parts:
             note = part.measurement.note(self.plan.setting(part))
-            told += f" {note}" if note else ""
+            text += f" {note}" if note else ""
         if self.view == "nonnegative":
-            told += " Negative numbers are shown as 0: do not add them up."
-        return told if self.private else f"NOT PRIVATE: made with noise for tests. {told}"
+            text += " Negative numbers are shown as 0: do not add them up."
+        return text if self.private else f"NOT PRIVATE: made with noise for tests. {text}"
 
     def _aged(self) -> str:
-        """Return the note for a page, which does not tell what was charged."""
+        """Return the note for a page, which does not say what was charged."""
         if not self.repeated:
             return self._note()
         return f"{self._note()} This is the recorded answer of entry {self.entry}. {self._age}"
@@ -409,18 +413,18 @@ class Release:
         schema, epsilon = self.plan.schema, exact.text(self.plan.epsilon) if self.entry is not None else "0"
         heads = list(self.keys)
         numbers = []
-        labels, found = self._first(_TEXT_ROWS)
-        for name, each in found.items():
+        labels, estimates = self._first(_TEXT_ROWS)
+        for name, each in estimates.items():
             heads += [name, "error bar"]
             numbers.append([end.tolist() for end in each])
         rows = []
-        bare = [name in self._without_bars for name in found]
-        for i, own in enumerate(labels):
-            row = [str(written(label)) for label in own]
+        bare = [name in self._without_bars for name in estimates]
+        for i, group_labels in enumerate(labels):
+            row = [str(written(label)) for label in group_labels]
             for (value, low, high), plain in zip(numbers, bare, strict=True):
                 width = None if plain else high[i] - low[i]
-                told = "none" if plain else bar_text(value[i], low[i], high[i])
-                row += [report.shown(value[i], width), told]
+                bar = "none" if plain else bar_text(value[i], low[i], high[i])
+                row += [report.shown(value[i], width), bar]
             rows.append(row)
         lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table(heads, rows, range(len(self.keys))))
@@ -459,7 +463,7 @@ def _percent(confidence: Fraction) -> str:
 
 
 def library(name: str) -> Any:
-    """Return a library that users of this method have."""
+    """Return an optional library, or say how to install it."""
     try:
         return import_module(name)
     except ImportError:

@@ -94,7 +94,7 @@ def test_bounds_prints_bounds_and_the_lines_to_paste(visits):
     lines = run("bounds", visits, "cost", "--epsilon", "1", "--format", "csv").stdout.splitlines()
     assert lines[0] == "low,high,count,count_low,count_high"
     assert lines[-1].startswith("500,1000,")
-    assert "No bin stands out" in run("bounds", visits, "cost", "--epsilon", "1", "--where", "cost < 0").stdout
+    assert "No bin is above" in run("bounds", visits, "cost", "--epsilon", "1", "--where", "cost < 0").stdout
 
 
 @pytest.mark.usefixtures("frozen_noise")

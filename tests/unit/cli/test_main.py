@@ -115,7 +115,7 @@ def test_sensitivity_lists_the_catalogue():
         (["noise", "60", "1.5", "--sensitivity", "1", "--epsilon", "1"], "all with a decimal point"),
         (["noise", "60", "--sensitivity", "0.12", "--epsilon", "1"], "the type must be public"),
         (["noise", "--scale", "1", "--size", "1000000000000000000"], "memory can hold"),
-        (["error", "--sensitivity", "1", "--epsilon", "1", "--cells", "1" + "0" * 400], "10^18 at most"),
+        (["error", "--sensitivity", "1", "--epsilon", "1", "--cells", "1" + "0" * 400], "from 1 to 10^18"),
         (["sensitivity", "mean", "--high", "1e400"], "Bounds"),
         (["sensitivity", "--low", "5"], "name the sensitivity"),
         (["noise", "5", "--sensitivity", "1", "--epsilon", "0"], "0 < ε ≤ 1000"),

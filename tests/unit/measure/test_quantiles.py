@@ -261,7 +261,7 @@ def test_every_limit_of_a_distribution_function_is_between_the_bounds(tmp_path):
 
 def test_messages_tell_what_to_do(tmp_path):
     source = source_of(tmp_path, pd.DataFrame({"x": AGES, "b": [True] * 10}), columns={"x": "text", "b": "boolean"})
-    with pytest.raises(errors.UnsupportedQuery, match="which is no number"):
+    with pytest.raises(errors.UnsupportedQuery, match="which is not a number"):
         source.release(lw.median("x"), epsilon=1)
     with pytest.raises(errors.UnsupportedQuery, match=r"keys = \[false, true\]"):
         source.release(lw.count(), by="b", epsilon=1)

@@ -1,4 +1,4 @@
-"""What is given in place of a text: the refusal says what to write, and never shows data."""
+"""Objects given instead of a text: the refusal says what to write, and never shows data."""
 
 from datetime import date
 
