@@ -55,16 +55,16 @@ class CheckEntry:
 CHECKS: dict[str, CheckEntry] = {
     "sampler": CheckEntry(sampler, "does the noise have its exact law, and is it fresh in every call?", 2),
     "laws": CheckEntry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 20),
-    "reading": CheckEntry(reading, "is every cell, row and name read by itself, whatever stands beside it?", 20),
+    "reading": CheckEntry(reading, "is every cell, row and name read independently of all others?", 20),
     "sensitivities": CheckEntry(
-        sensitivities, "does one person move an answer as far as declared, and no farther?", 15, True
+        sensitivities, "can one person move an answer exactly as far as declared, and no farther?", 15, True
     ),
-    "replay": CheckEntry(replay, "with the noise frozen, is nothing different but the numbers?", 10, True),
-    "bound": CheckEntry(bound, "is ε, as millions of draws show it, what was charged?", 8),
-    "coverage": CheckEntry(coverage, "do the error bars hold the truth as often as they say?", 15),
-    "timing": CheckEntry(timing, "is the time of a draw unrelated to its noise, as far as a clock sees?", 3),
-    "ledgers": CheckEntry(ledgers, "can the budget not be overspent, reset or edited unseen?", 10),
-    "canary": CheckEntry(canary, "does what must stay hidden stay hidden, in answers, errors and files?", 10),
+    "replay": CheckEntry(replay, "with the noise frozen, do neighbors differ in nothing but the numbers?", 10, True),
+    "bound": CheckEntry(bound, "is ε, estimated from millions of draws, what was charged?", 8),
+    "coverage": CheckEntry(coverage, "do the error bars contain the truth as often as stated?", 15),
+    "timing": CheckEntry(timing, "is the time of a draw unrelated to its noise, as far as we can measure?", 3),
+    "ledgers": CheckEntry(ledgers, "is it impossible to overspend, reset or secretly edit the budget?", 10),
+    "canary": CheckEntry(canary, "do private values stay out of answers, errors and files?", 10),
 }
 """The checks, in the order in which they run."""
 

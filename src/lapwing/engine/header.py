@@ -73,7 +73,7 @@ def check_line(header: bytes, file: str) -> None:
             file, "has NUL characters in its first line, as UTF-16 has, and UTF-8 is needed", "Write it as UTF-8."
         )
     if b"\r" in b"".join(line.split(b'"')[::2]):
-        what = "in its first line" if header.endswith(b"\n") else "in place of line feeds"
+        what = "in its first line" if header.endswith(b"\n") else "instead of line feeds"
         raise _refused(file, f"has carriage returns {what}", "Write it with line feeds at the ends of lines.")
 
 
