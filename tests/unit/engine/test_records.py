@@ -19,8 +19,8 @@ from lapwing.engine import header, records
 from lapwing.engine.table import Problem
 
 NO_RECORDS = (
-    "has a CSV file in which a quote is never closed, or stands in the middle of a field",
-    "Let a program write the file (it puts a field that holds a quote in quotes, and doubles it), or use Parquet.",
+    "has a CSV file in which a quote is never closed, or is in the middle of a field",
+    "Write it with a CSV library, which quotes fields that contain quotes and doubles the quotes, or use Parquet.",
 )
 HOSTILE = ['"', '""', ",", "\r", "\n", "\r\n", "\t", " ", "a", "7", "é", "€😀", "\0", "\ufeff", "NULL", "\\", "#", ""]
 
