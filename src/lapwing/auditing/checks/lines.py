@@ -36,7 +36,7 @@ def lines(room: Room) -> Iterator[Finding]:
     """Yield, for every writer, line end and number of columns, how many cells are not read as they were written."""
     for name, library, write in _WRITERS:
         if library is not None and not find_spec(library):
-            yield Finding(f"CSV of {name}", True, f"{library} is not installed here: its files were not looked at")
+            yield Finding(f"CSV of {name}", True, f"{library} is not installed here: its files were not checked")
             continue
         for ends, end in (("LF", "\n"), ("CRLF", "\r\n")):
             for columns in (("c",), ("file", "c", "z")):

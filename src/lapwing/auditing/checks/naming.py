@@ -45,7 +45,7 @@ def naming(room: Room) -> Iterator[Finding]:
                 yield _form(room, form, connection)
             else:
                 yield Finding(
-                    f"names of {form}", True, f"{library} is not installed here: names of {form} were not looked at"
+                    f"names of {form}", True, f"{library} is not installed here: names of {form} were not checked"
                 )
     yield from _globs(room)
 
