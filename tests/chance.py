@@ -1,9 +1,9 @@
-"""How often each test that draws at random fails on a correct build: the whole suite in less than 10^-6 of its runs.
+"""How often each test that draws at random fails on a correct build: the whole suite, in less than 10^-6 of its runs.
 
-Every test that goes through a door of randomness (tests/drawn.py) is here, with a rate for all of its parameters
+Every test that uses a source of randomness (tests/drawn.py) is here, with a rate for all of its parameters
 together and one line of reason.  A rate is computed, from the exact law of integer noise or by an inequality that is
 true.  It is 0 only if the test cannot fail by what is drawn: ``never``.  A test whose rate would be too high uses the
-fixture ``frozen_noise``, and draws nothing.  ``make soak`` runs all of these tests again and again.
+fixture ``frozen_noise``, and draws nothing.  ``make soak`` runs all of these tests repeatedly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FINDING = 1e-9
 """The rate of one statistical finding of the audit (claim C4)."""
 
 BINS = len(ends(False))
-"""The bins among which bounds are looked for."""
+"""The number of bins from which bounds are chosen."""
 
 
 class Chance(NamedTuple):
@@ -57,7 +57,7 @@ def likeliest(scale: float) -> float:
 
 
 def threshold(scale: float, delta: float, keys: int) -> int:
-    """The smallest count from which on keys are shown: ``keys`` of one person are with probability at most δ."""
+    """The smallest count with which keys are shown; ``keys`` keys of one person are, with probability at most δ."""
     found = 2
     while -math.expm1(keys * math.log1p(-above(found - 1, scale))) > delta:
         found += 1
@@ -93,7 +93,7 @@ def bernstein(t: float, variance: float, most: float) -> float:
 # --- reasons ---
 
 NAMES: set[str] = set()
-"""What statistical tests are called; each is made once."""
+"""The names of the statistical tests; each is run once."""
 
 
 def laws(*names: str) -> Chance:
@@ -110,7 +110,7 @@ def never(reason: str) -> Chance:
 
 CHARGES = never("asserts what is charged, repeated, recorded or refused, and no noisy number")
 FORM = never("asserts types, shapes, names and order, which are public")
-TEXTS = never("asserts words of a text, none of which a number can be")
+TEXTS = never("asserts words of a text, none of which can be a number")
 ALIKE = never("compares the same noisy numbers in two forms")
 WIDTHS = never("asserts the widths of error bars, which are public")
 TRUE_OF_ALL = never("asserts what is true of every number that can be drawn")
@@ -118,7 +118,7 @@ TRIED = never("a property that is true of all numbers, tried at random ones")
 NO_NOISE = never("another process, which draws no noise")
 
 SHOWN = 1e-8 + hidden(200, 2, 1e-8, 2)
-"""Keys of a single person stay hidden but for δ, and those of 200 people are shown."""
+"""Keys of a single person stay hidden except with probability δ, and those of 200 people are shown."""
 
 FOUR_COUNTS = 4 * summed(0.5, *[2 / 150] * 3) + 4 * far(100)
 """Four counts off by a half; keys of ten people are shown, and a bin of some rows is occupied."""

@@ -80,7 +80,7 @@ def cluster(folder):
 @contextmanager
 def server(folder, master):
     """Yield the URL of a Spark Connect server on a master, and its process id."""
-    told = {
+    settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.connect.progress.reportInterval": "100ms",
@@ -92,7 +92,7 @@ def server(folder, master):
         "spark.task.maxFailures": "2",
         "spark.ui.enabled": "false",
     }
-    listed = [word for name, value in told.items() for word in ("--conf", f"{name}={value}")]
+    listed = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     submit = ["--master", master, "--class", SERVER, *listed, "spark-internal"]
     with process("connect", folder, "org.apache.spark.deploy.SparkSubmit", *submit) as made:
         port = made.wait_for(r"Spark Connect server started at: \S*:(\d+)")

@@ -25,7 +25,7 @@ NO_JAVA = "NO JAVA HERE: the tests on Spark are SKIPPED; install a Java runtime 
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_real_home(tmp_path_factory):
-    """Keep ledgers that no test names out of the home of whoever runs the tests; processes that are started too."""
+    """Keep ledgers that no test names out of the user's home folder, in the processes that tests start too."""
     before = os.environ.get("XDG_DATA_HOME")
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("home"))
     yield
@@ -61,7 +61,7 @@ def pytest_xdist_make_scheduler(config, log):
 def frozen_noise(monkeypatch):
     """Noise that is the same in every run: for a test that would fail by chance more often than tests/chance.py bears.
 
-    All that asks for the system's entropy gets the entropy for tests, and NumPy's generators have a seed.
+    Code that uses the system's entropy gets the entropy for tests, and NumPy's generators have a seed.
     """
     entropy, make = EntropyForTests(1), np.random.default_rng
     monkeypatch.setattr(SystemEntropy, "bits", lambda own, count: entropy.bits(count))

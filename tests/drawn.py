@@ -1,10 +1,10 @@
-"""Which tests draw at random: every door of randomness is watched, and who goes through one must be in tests/chance.py.
+"""Which tests draw at random: every source of randomness is watched; tests that use one must be in tests/chance.py.
 
-The doors are ``SystemEntropy`` of ``lapwing.noise.entropy``, a generator of NumPy without a seed, the module
-``random`` where a test or Lapwing calls it, and another Python process, in which nobody sees what is drawn.  The flags
+The sources are ``SystemEntropy`` of ``lapwing.noise.entropy``, a generator of NumPy without a seed, the module
+``random`` where a test or Lapwing calls it, and another Python process, whose draws cannot be seen.  The flags
 lie in shared memory, so that a forked child raises them too.  What a fixture draws counts for every test that uses it.
 
-It is a plugin of pytest, which tests/conftest.py takes in: a test that draws and is not in the list fails.
+It is a plugin of pytest, loaded by tests/conftest.py: a test that draws and is not in the list fails.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lapwing.noise.entropy import SystemEntropy
 
 from .chance import CHANCES
 
-DOORS = ("the system's entropy", "NumPy without a seed", "the module random", "another Python process")
-SYSTEM, NUMPY, RANDOM, PROCESS = range(len(DOORS))
+SOURCES = ("the system's entropy", "NumPy without a seed", "the module random", "another Python process")
+SYSTEM, NUMPY, RANDOM, PROCESS = range(len(SOURCES))
 SEEN = "LAPWING_DRAWN"
-"""The variable that names a file: who draws is written to it."""
+"""The environment variable that names a file: the tests that draw are written to it."""
 
 _CALLED = (
     "random",
@@ -41,10 +41,10 @@ _CALLED = (
     "getrandbits",
     "gauss",
 )
-_flags = mmap.mmap(-1, len(DOORS))
+_flags = mmap.mmap(-1, len(SOURCES))
 _fixtures: dict[object, set[int]] = {}
 _ours: list[str] = []
-"""Where the code lies whose calls of ``random`` count."""
+"""The folders whose code's calls of ``random`` count."""
 
 
 def test_of(nodeid):
@@ -53,7 +53,7 @@ def test_of(nodeid):
 
 
 def pytest_configure(config):
-    """Watch all doors from now on."""
+    """Watch all sources from now on."""
     if _ours:
         return
     _ours.extend(f"{place}{os.sep}" for place in (config.rootpath / "tests", Path(lapwing.__file__).parent))
@@ -66,11 +66,11 @@ def pytest_configure(config):
     sys.addaudithook(_hear)
 
 
-def _noted(door, function, when=lambda *given, **named: True):
+def _noted(source, function, when=lambda *given, **named: True):
     @functools.wraps(function)
     def noted(*given, **named):
         if when(*given, **named):
-            _flags[door] = 1
+            _flags[source] = 1
         return function(*given, **named)
 
     return noted
@@ -93,15 +93,15 @@ def _hear(event, given):
 
 
 def _taken():
-    """Return the doors that were opened since this was asked last."""
-    found = {door for door in range(len(DOORS)) if _flags[door]}
-    _flags[:] = bytes(len(DOORS))
+    """Return the sources that were used since the last call."""
+    found = {source for source in range(len(SOURCES)) if _flags[source]}
+    _flags[:] = bytes(len(SOURCES))
     return found
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef):
-    """Keep what a fixture for many tests draws: it counts for all of them, and not only for the first."""
+    """Remember what a fixture for many tests draws: it counts for all of them, not only for the first."""
     if fixturedef.scope == "function":
         return (yield)
     before = _taken()
@@ -109,8 +109,8 @@ def pytest_fixture_setup(fixturedef):
         return (yield)
     finally:
         _fixtures[fixturedef] = _taken()
-        for door in before:
-            _flags[door] = 1
+        for source in before:
+            _flags[source] = 1
 
 
 @pytest.hookimpl(wrapper=True)
@@ -124,17 +124,17 @@ def pytest_runtest_protocol():
 def pytest_runtest_call(item):
     """Fail a test that draws and is not in the list."""
     result = yield
-    doors = _taken().union(
+    sources = _taken().union(
         *(_fixtures.get(each, ()) for found in item._fixtureinfo.name2fixturedefs.values() for each in found)
     )
-    if doors:
-        name, told = test_of(item.nodeid), ", ".join(DOORS[door] for door in sorted(doors))
+    if sources:
+        name, listed = test_of(item.nodeid), ", ".join(SOURCES[source] for source in sorted(sources))
         if SEEN in os.environ:
             with Path(os.environ[SEEN]).open("a") as file:
-                file.write(f"{name}\t{told}\n")
+                file.write(f"{name}\t{listed}\n")
         if name not in CHANCES:
             pytest.fail(
-                f"{name} draws ({told}) and is not in tests/chance.py: say there how often it fails on a correct "
+                f"{name} draws ({listed}) and is not in tests/chance.py: state there how often it fails on a correct "
                 "build, or let it use the fixture frozen_noise",
                 pytrace=False,
             )

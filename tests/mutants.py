@@ -524,7 +524,7 @@ MUTANTS = (
         "T18",
         "reading",
         "engine/names.py",
-        "(times[own] > 1 or any(",
+        "(times[form] > 1 or any(",
         "(any(",
     ),
     Mutant(
@@ -532,8 +532,8 @@ MUTANTS = (
         "T18",
         "reading",
         "engine/names.py",
-        "times[own] > 1 or any(times[stem] > 1 for stem in _stems(own))",
-        "times[own] > 1",
+        "times[form] > 1 or any(times[stem] > 1 for stem in _stems(form))",
+        "times[form] > 1",
     ),
     Mutant(
         "files of a glob may differ in types",

@@ -1,10 +1,10 @@
-"""make soak: the tests that draw at random, again and again, for failures that a single run seldom shows.
+"""make soak: repeat the tests that draw at random, to find failures that a single run rarely shows.
 
 Every test of tests/chance.py is run once, and timed.  Then all are repeated, several rounds in each run of pytest and
-several runs at a time, until they had all rounds or the time is over.  A test that takes long is repeated less often,
-so that none has more time than another; which, and how often, is printed.
+several runs at a time, until all rounds are done or the time is over.  A slow test is repeated less often, so that no
+test takes more time than another; which tests, and how often, is printed.
 
-As a plugin of pytest it repeats tests, and writes down the outcome of each.
+As a plugin of pytest it repeats tests, and records the outcome of each.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OUTCOMES, TIMES = "LAPWING_SOAK", "LAPWING_SOAK_TIMES"
 _TOGETHER = 10
 """The rounds of one run of pytest: starting it takes as long as many tests."""
 
-_TOLD = 20
+_NAMED = 20
 """How many of the tests that are repeated less often are named."""
 
 _NONE_COLLECTED = 5
@@ -52,21 +52,21 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if number < times[test_of(item.nodeid)]:
                 found.append(copy.copy(item))
-                found[-1]._initrequest()  # its fixtures are made anew
+                found[-1]._initrequest()  # with new fixtures
     items[:] = found
 
 
 def pytest_runtest_logreport(report):
-    """Write down a step of a test; as a plugin of pytest."""
-    told = {"test": test_of(report.nodeid), "id": report.nodeid, "seconds": report.duration, "when": report.when}
-    told |= {"outcome": report.outcome, "text": report.longreprtext if report.failed else ""}
+    """Record a step of a test; as a plugin of pytest."""
+    step = {"test": test_of(report.nodeid), "id": report.nodeid, "seconds": report.duration, "when": report.when}
+    step |= {"outcome": report.outcome, "text": report.longreprtext if report.failed else ""}
     with Path(os.environ[OUTCOMES]).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(told) + "\n")
+        file.write(json.dumps(step) + "\n")
 
 
 @dataclass
 class Tally:
-    """What was seen so far: of each test its runs, seconds and failures."""
+    """The results so far: the runs, seconds and failures of each test."""
 
     runs: Counter[str] = field(default_factory=Counter)
     seconds: Counter[str] = field(default_factory=Counter)
@@ -75,21 +75,21 @@ class Tally:
     took: float = 0.0
     broken: list[str] = field(default_factory=list)
 
-    def add(self, told: dict) -> None:
+    def add(self, step: dict) -> None:
         """Count a step of a test; with parameters, each of them is a run.
 
-        What is made once for many tests counts for none, but engines, which take long to start.
+        Fixtures shared by many tests count for none of them, except engines, which take long to start.
         """
-        self.seconds[told["test"]] += told["seconds"] * (told["when"] == "call" or "/engines/" in told["test"])
-        self.runs[told["test"]] += told["when"] == "call"
-        self.skipped[told["test"]] += told["outcome"] == "skipped"
-        if told["outcome"] == "failed":
-            self.failures[told["test"]] += 1
-            say(f"FAILED {told['id']} ({told['when']})\n{told['text'][-3000:]}")
+        self.seconds[step["test"]] += step["seconds"] * (step["when"] == "call" or "/engines/" in step["test"])
+        self.runs[step["test"]] += step["when"] == "call"
+        self.skipped[step["test"]] += step["outcome"] == "skipped"
+        if step["outcome"] == "failed":
+            self.failures[step["test"]] += 1
+            say(f"FAILED {step['id']} ({step['when']})\n{step['text'][-3000:]}")
 
 
 def end(*_: object) -> NoReturn:
-    """End all that was started, as a person at the keyboard would, so that it can clean up."""
+    """Interrupt every process that was started, as from the keyboard, so that it can clean up."""
     say("ended from outside, before it was done")
     for process in list(_running):
         process.send_signal(signal.SIGINT)
@@ -101,7 +101,7 @@ def say(text: str) -> None:
 
 
 def run(times: dict[str, int], folder: Path) -> tuple[list[dict], float, str]:
-    """Run tests so often, in a process of their own; return outcomes, the seconds it took, and what went wrong."""
+    """Run tests this many times, in their own process; return outcomes, the seconds it took, and what went wrong."""
     with tempfile.NamedTemporaryFile(dir=folder) as outcomes:
         start = time.monotonic()
         words = ["-m", "pytest", "-q", "-p", "tests.soak", "-p", "no:cacheprovider", "-p", "no:xdist", *times]
@@ -114,13 +114,13 @@ def run(times: dict[str, int], folder: Path) -> tuple[list[dict], float, str]:
             _running.discard(process)
         took = time.monotonic() - start
         shutil.rmtree(f"{outcomes.name}.d", ignore_errors=True)
-        told = [json.loads(line) for line in Path(outcomes.name).read_text(encoding="utf-8").splitlines()]
-    explained = process.returncode in (0, _NONE_COLLECTED) or any(each["outcome"] == "failed" for each in told)
-    return told, took, "" if explained else f"pytest ended with {process.returncode}: {printed[-3000:]}"
+        steps = [json.loads(line) for line in Path(outcomes.name).read_text(encoding="utf-8").splitlines()]
+    explained = process.returncode in (0, _NONE_COLLECTED) or any(each["outcome"] == "failed" for each in steps)
+    return steps, took, "" if explained else f"pytest ended with {process.returncode}: {printed[-3000:]}"
 
 
 def split(times: dict[str, int], seconds: dict[str, float], jobs: int) -> list[dict[str, int]]:
-    """Share tests among processes: the longest first, each to who has least; those on Spark stay together."""
+    """Share tests among processes: the longest first, each to the one with the least work; Spark's stay together."""
     groups: dict[str, list[str]] = defaultdict(list)
     for test in times:
         groups["spark" if "test_spark" in test or "test_same_integers" in test else test].append(test)
@@ -145,7 +145,7 @@ def rounds_of(seconds: dict[str, float], rounds: int, budget: float) -> dict[str
 
 
 def turns(times: dict[str, int], rounds: int) -> Iterator[tuple[int, dict[str, int]]]:
-    """Yield some rounds after the first at a time, and how often each test is run in them: evenly."""
+    """Yield groups of rounds after the first, and how often each test is run in them, evenly spread."""
     for start in range(1, rounds, _TOGETHER):
         end = min(start + _TOGETHER, rounds)
         due = {test: (end - 1) * own // rounds - (start - 1) * own // rounds for test, own in times.items()}
@@ -159,7 +159,7 @@ def turns(times: dict[str, int], rounds: int) -> Iterator[tuple[int, dict[str, i
 @click.option("--only", multiple=True, help="Tests with this text in their id; may be given again.")
 @click.option("--without", multiple=True, help="No tests with this text in their id; may be given again.")
 def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: Sequence[str]) -> None:
-    """Run the tests that draw at random again and again; end with status 1 if any failed."""
+    """Run the tests that draw at random repeatedly; end with status 1 if any failed."""
     tests = [each for each in sorted(CHANCES) if not only or any(text in each for text in only)]
     tests = [each for each in tests if not any(text in each for text in without)]
     if not tests:
@@ -172,17 +172,17 @@ def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: S
         done, took = 1, time.monotonic() - start
         seconds = {test: float(tally.seconds[test]) for test in tests}
         say(f"the first round took {took:.0f} s; {sum(tally.runs.values()):,} runs of {sum(seconds.values()):.0f} s")
-        told_nothing(tests, tally, folder)
+        report_undrawn(tests, tally, folder)
         budget = jobs * 60 * minutes - rounds / _TOGETHER * (tally.took - sum(seconds.values()))
         times = rounds_of(seconds, rounds, budget)
-        told_fewer(times, seconds, rounds)
+        report_fewer(times, seconds, rounds)
         for number, due in turns(times, rounds):
             if time.monotonic() - start >= 60 * minutes:
                 break
             some_rounds(due, seconds, tally, jobs, folder)
             done = number
-            say(f"round {done} of {rounds}, {(time.monotonic() - start) / 60:.1f} minutes, {told(tally)}")
-    say(f"{done} rounds of {len(tests)} tests in {(time.monotonic() - start) / 60:.1f} minutes: {told(tally)}")
+            say(f"round {done} of {rounds}, {(time.monotonic() - start) / 60:.1f} minutes, {summary(tally)}")
+    say(f"{done} rounds of {len(tests)} tests in {(time.monotonic() - start) / 60:.1f} minutes: {summary(tally)}")
     for test, count in tally.failures.most_common():
         say(f"  {test} failed {count:,} times in {tally.runs[test]:,} runs")
     for text in tally.broken:
@@ -200,12 +200,12 @@ def some_rounds(times: dict[str, int], seconds: dict[str, float], tally: Tally, 
             tally.broken += [wrong] if wrong else []
 
 
-def told(tally: Tally) -> str:
+def summary(tally: Tally) -> str:
     return f"{sum(tally.runs.values()):,} runs, {sum(tally.failures.values()):,} failures"
 
 
-def told_nothing(tests: Sequence[str], tally: Tally, folder: Path) -> None:
-    """Say which tests are in the list and drew nothing: they are skipped here, or need not be in it."""
+def report_undrawn(tests: Sequence[str], tally: Tally, folder: Path) -> None:
+    """Print which tests are in the list and drew nothing: they are skipped here, or need not be in it."""
     drawn = folder / "drawn"
     seen = {line.partition("\t")[0] for line in drawn.read_text().splitlines()} if drawn.exists() else set()
     for test in tests:
@@ -214,15 +214,15 @@ def told_nothing(tests: Sequence[str], tally: Tally, folder: Path) -> None:
             say(f"  {test} {why}")
 
 
-def told_fewer(times: dict[str, int], seconds: dict[str, float], rounds: int) -> None:
+def report_fewer(times: dict[str, int], seconds: dict[str, float], rounds: int) -> None:
     fewer = sorted((test for test, own in times.items() if own < rounds), key=lambda test: times[test])
     if fewer:
         say(f"{len(fewer)} tests take too long for {rounds} rounds in this time, and are repeated less often:")
-    for test in fewer[:_TOLD]:
+    for test in fewer[:_NAMED]:
         say(f"  {times[test]:>4} times, {seconds[test]:.1f} s each: {test}")
-    if len(fewer) > _TOLD:
-        least, most = times[fewer[_TOLD]], times[fewer[-1]]
-        say(f"  and {len(fewer) - _TOLD} more, from {least} to {most} times")
+    if len(fewer) > _NAMED:
+        least, most = times[fewer[_NAMED]], times[fewer[-1]]
+        say(f"  and {len(fewer) - _NAMED} more, from {least} to {most} times")
 
 
 if __name__ == "__main__":

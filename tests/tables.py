@@ -1,4 +1,4 @@
-"""Small tables about people in every form that a source can take, and the tally by a second road.
+"""Small tables about people in every form that a source can take, and an independent implementation of the tally.
 
 ``tally`` computes the sums of claim P1 in Python's integers and fractions, row by row, from the rules of
 docs/reference/source.md; the engine computes them in SQL.
@@ -85,7 +85,7 @@ def plan_of(schema: Schema, statistics, by=(), where=None, epsilon=1, intervals=
     return make_plan(schema, make_query(statistics, by, where, schema), epsilon=epsilon, intervals=intervals)
 
 
-# --- the second road ---
+# --- the independent tally ---
 
 
 def python_tally(schema: Schema, plan, rows, where=lambda row: True) -> dict[int, list[tuple[int, ...]]]:
@@ -139,7 +139,7 @@ def _count_people(schema: Schema, plan, kept, sums) -> None:
 
 
 def measurement_of(form, *values, **named):
-    """Return a measurement by the word for its kind."""
+    """Return the measurement of this kind."""
     (kind,) = (kind for kind in KINDS if kind.form == form)
     return kind(*values, **named)
 

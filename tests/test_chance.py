@@ -17,7 +17,7 @@ from lapwing.noise.entropy import EntropyForTests
 
 from . import chance, soak
 from .chance import CHANCES, LIMIT
-from .drawn import DOORS, NUMPY, PROCESS, RANDOM, SYSTEM
+from .drawn import NUMPY, PROCESS, RANDOM, SOURCES, SYSTEM
 
 ROOT = Path(__file__).parents[1]
 
@@ -107,7 +107,7 @@ def test_fails_first():
     lw.discrete_laplace(1)
     assert False
 """
-DOOR_OF = {
+SOURCE_OF = {
     "one": SYSTEM, "array": SYSTEM, "parameters": SYSTEM, "fixture": SYSTEM, "fixture_again": SYSTEM, "fork": SYSTEM,
     "numpy": NUMPY, "numpy_seed": NUMPY, "random": RANDOM, "process": PROCESS,
 }  # fmt: skip
@@ -121,11 +121,11 @@ def test_a_test_that_draws_and_is_not_in_the_list_fails(tmp_path):
     words = [sys.executable, "-m", "pytest", *options, str(tmp_path / "tests")]
     quiet = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}  # no repetitions
     done = subprocess.run(words, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
-    for name, door in DOOR_OF.items():
-        assert f"tests/test_it.py::test_{name} draws ({DOORS[door]}) and is not in tests/chance.py" in done.stdout
-    assert done.stdout.count("is not in tests/chance.py: say there") == len(DOOR_OF)
+    for name, source in SOURCE_OF.items():
+        assert f"tests/test_it.py::test_{name} draws ({SOURCES[source]}) and is not in tests/chance.py" in done.stdout
+    assert done.stdout.count("is not in tests/chance.py: state there") == len(SOURCE_OF)
     assert "4 passed" in done.stdout
-    assert f"{len(DOOR_OF) + 1} failed" in done.stdout
+    assert f"{len(SOURCE_OF) + 1} failed" in done.stdout
     assert "assert False" in done.stdout
 
 

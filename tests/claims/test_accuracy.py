@@ -1,4 +1,4 @@
-"""Claims A1 to A8: the distributions and the planning formulas, each by a second road."""
+"""Claims A1 to A8: the distributions and the planning formulas, each against an independent computation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import lapwing as lw
 from lapwing.exact import NANO, arithmetic, as_decimal
 from lapwing.noise.intervals import _harmonic, _response_variance, response_margin, response_rms
 
-from ..roads import ERROR, ONE, Thresholds
+from ..independent import ERROR, ONE, Thresholds
 
 SCALES = [F(1, 1000), F(1, 3), F(1), F(5, 2), F(10), F(1000), F(10**6, 7)]
 
@@ -203,7 +203,7 @@ def test_A7_size_for_is_the_smallest_size(error, epsilon):
 
 
 def _variance_sign(epsilon: F, n: int, error: F) -> int:
-    """Return the sign of e^ε/((e^ε - 1)²·n) - error², by the second road 1/(4·sinh²(ε/2))."""
+    """Return the sign of e^ε/((e^ε - 1)²·n) - error², from its other form 1/(4·sinh²(ε/2))."""
     context = arithmetic(60)
     half = as_decimal(epsilon / 2, context)
     sinh = (context.exp(half) - context.exp(-half)) / 2

@@ -13,7 +13,7 @@ from lapwing.exact import rational
 from lapwing.noise import intervals, sampler
 from lapwing.noise.distributions import _offset
 
-from ..roads import ScriptedEntropy, exp_minus
+from ..independent import ScriptedEntropy, exp_minus
 
 HOSTILE = decimal.Context(prec=2, rounding=decimal.ROUND_UP, Emin=-3, Emax=3, traps=[decimal.Inexact, decimal.Rounded])
 

@@ -25,7 +25,7 @@ from lapwing.noise.entropy import EntropyForTests
 from lapwing.question.schema import make_schema
 from lapwing.release.discover import KeyTally, plan_keys
 
-from ..roads import ERROR, ONE, Thresholds
+from ..independent import ERROR, ONE, Thresholds
 from ..tables import DAYS, FORMS, KEYS, PERSONS, engine_tally, make, plan_of
 from .test_release import CANARY, everything_about
 

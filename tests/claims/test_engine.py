@@ -1,4 +1,4 @@
-"""Claims E1 to E3: the engine's integers, against a second road and over every form of table."""
+"""Claims E1 to E3: the engine's integers, against an independent implementation and over every form of table."""
 
 import random
 from fractions import Fraction as F
@@ -196,7 +196,7 @@ def test_E2_files_in_which_the_person_column_differs_by_case_are_refused(tmp_pat
 
 
 def test_E3_a_cell_with_line_breaks_in_a_large_csv_is_one_cell(tmp_path):
-    """It lies where a parallel reader would begin anew, and looks like rows of its own."""
+    """It lies where a parallel reader would start a new part, and looks like rows of its own."""
     line = "1,100,zzzzzzzzzzzz\n"
     cell = '"' + line * 8 + '"\n'
     head, rows = "a,x,note\n", 700_000

@@ -17,7 +17,7 @@ from lapwing.noise.entropy import EntropyForTests
 from lapwing.noise.sampler import BLOCK, discrete_laplace
 
 from .. import statistics as stats
-from ..roads import ONE, exp_minus
+from ..independent import ONE, exp_minus
 
 
 @pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(3)], ids=str)

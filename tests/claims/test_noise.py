@@ -17,7 +17,7 @@ from lapwing.noise.distributions import DiscreteLaplace
 from lapwing.noise.entropy import SYSTEM
 
 from .. import statistics as stats
-from ..roads import ERROR, ONE, PLACES, WIDE, Racer, ScriptedEntropy, Thresholds, exp_minus, signed
+from ..independent import ERROR, ONE, PLACES, WIDE, Racer, ScriptedEntropy, Thresholds, exp_minus, signed
 
 SCALES = [
     *(F(1, 1000), F(1, 7), F(1, 3), F(1, 2), F(1), F(10), F(3, 2), F(100), F(22, 7), F(12345, 678)),
@@ -334,7 +334,7 @@ def racer(word: int, size: int, gamma: F) -> Racer:
 
 
 def first(racers: list[Racer]) -> int:
-    """Return the number of the run that wins, by the second road."""
+    """Return the number of the run that wins, by the independent implementation."""
     best = 0
     for j in range(1, len(racers)):
         if racers[j].beats(racers[best]):
@@ -523,11 +523,12 @@ def test_N6_the_platform_functions_err_by_less_than_4_units_in_the_last_place():
     def decay(x: float) -> F:
         return F(context.exp(as_decimal(-F(x), context))) - 1
 
-    roads = [(np.log(below_one), log, below_one), (np.log1p(-below_one), log_of_rest, below_one)]
-    roads += [(np.expm1(-large), decay, large)]
-    for found, road, arguments in roads:
-        units = [abs(F(y) - road(x)) / F(math.ulp(y)) for x, y in zip(arguments.tolist(), found.tolist(), strict=True)]
-        assert max(units) < 4, f"{road.__name__} errs by {float(max(units))} units in the last place"
+    cases = [(np.log(below_one), log, below_one), (np.log1p(-below_one), log_of_rest, below_one)]
+    cases += [(np.expm1(-large), decay, large)]
+    for found, exactly, arguments in cases:
+        pairs = zip(arguments.tolist(), found.tolist(), strict=True)
+        units = [abs(F(y) - exactly(x)) / F(math.ulp(y)) for x, y in pairs]
+        assert max(units) < 4, f"{exactly.__name__} errs by {float(max(units))} units in the last place"
 
 
 def permute_and_flip(chances: list) -> list:

@@ -1,4 +1,4 @@
-"""Claim E0: a typed cell is a function of the cell and the declaration alone, whatever stands beside it.
+"""Claim E0: a typed cell is a function of the cell and the declaration alone, whatever other cells the column has.
 
 Tables are made by each library's own inference, with and without one odd cell more: every other typed cell must stay.
 """
@@ -213,7 +213,7 @@ JOIN = {
 def sides_of(library, cells):
     """Return columns with one odd cell more, by the cell, how it was added and whether it comes first.
 
-    Left out is what the library itself changes: Arrow makes days of whole numbers that stand beside a date.
+    What the library itself changes is left out: Arrow turns whole numbers into days if the column also has a date.
     """
     found = {}
     for i, odd in enumerate(ODD):

@@ -419,7 +419,7 @@ def test_T8_T24_a_csv_whose_quotes_do_not_pair_up_is_refused_before_the_charge(s
 
 
 def test_T24_init_takes_no_row_for_a_header(tmp_path):
-    """A name that stands again below in its column is a cell."""
+    """A name that occurs again below in its column is a cell."""
     place = tmp_path / "t.csv"
     place.write_text(f"{CANARY},north,cash\nBob,south,card\nEve,north,card\n")
     with pytest.raises(errors.EngineError, match="looks like a row") as caught:

@@ -18,7 +18,7 @@ from lapwing.question.schema import make_schema
 from lapwing.release.estimate import estimates
 
 from .. import statistics as stats
-from ..roads import ONE, Thresholds
+from ..independent import ONE, Thresholds
 from ..tables import plan_of
 
 SMALL = [Tree(1, 1, 1), Tree(5, 5, 1), Tree(3, 2, 2), Tree(4, 2, 2), Tree(5, 2, 3), Tree(7, 3, 2), Tree(8, 2, 3)]

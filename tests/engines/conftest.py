@@ -1,6 +1,6 @@
 """One fixture for every engine: the same test bodies run on DuckDB, on PostgreSQL from a wheel, and on Spark.
 
-With LAPWING_SPARK=sc://… or spark://… the Spark tests run on that server in place of a local one (make cluster).
+With LAPWING_SPARK=sc://… or spark://… the Spark tests run on that server instead of a local one (make cluster).
 """
 
 import os

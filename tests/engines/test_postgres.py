@@ -171,7 +171,7 @@ BEFORE = {
     ),
     "a sequence": (
         lambda url, role: closed(url, role, "DROP TABLE visits", "CREATE SEQUENCE visits", USAGE, SELECT),
-        "is no table or view",
+        "is not a table or view",
     ),
     "policies that may not be applied": (
         lambda url, role: closed(

@@ -1,4 +1,4 @@
-"""Claims E1 to E3 and K3 on every engine: the same integers from the same rows, and those of the second road."""
+"""Claims E1 to E3 and K3 on every engine: the same integers, and those of an independent implementation."""
 
 import math
 import random

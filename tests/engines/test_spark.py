@@ -165,7 +165,7 @@ def test_T24_files_that_are_gone_tell_nothing_and_the_question_completes_later(s
 def test_a_table_that_is_not_there_costs_nothing(spark, tmp_path, heard, name):
     source = source_of(name, tmp_path)
     with pytest.raises(
-        errors.EngineError, match=r"could not be opened\. Nothing was charged\. There is no such table"
+        errors.EngineError, match=r"could not be opened\. Nothing was charged\. This session has no such table"
     ) as caught:
         source.release(lw.count(), epsilon=1)
     assert_tells_nothing(caught.value, heard)

@@ -44,7 +44,7 @@ Progress = Callable[[float, str], None]
 
 @dataclass(frozen=True)
 class CheckEntry:
-    """A check, what it asks, about how many seconds it takes, and whether it looks at every engine."""
+    """A check: the question it answers, about how many seconds it takes, and whether it runs on every engine."""
 
     check: Check
     asks: str
@@ -55,16 +55,16 @@ class CheckEntry:
 CHECKS: dict[str, CheckEntry] = {
     "sampler": CheckEntry(sampler, "does the noise have its exact law, and is it fresh in every call?", 2),
     "laws": CheckEntry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 20),
-    "reading": CheckEntry(reading, "is every cell, row and name read by itself, whatever stands beside it?", 20),
+    "reading": CheckEntry(reading, "is every cell, row and name read independently of all others?", 20),
     "sensitivities": CheckEntry(
-        sensitivities, "does one person move an answer as far as declared, and no farther?", 15, True
+        sensitivities, "can one person move an answer exactly as far as declared, and no farther?", 15, True
     ),
-    "replay": CheckEntry(replay, "with the noise frozen, is nothing different but the numbers?", 10, True),
-    "bound": CheckEntry(bound, "is ε, as millions of draws show it, what was charged?", 8),
-    "coverage": CheckEntry(coverage, "do the error bars hold the truth as often as they say?", 15),
-    "timing": CheckEntry(timing, "is the time of a draw unrelated to its noise, as far as a clock sees?", 3),
-    "ledgers": CheckEntry(ledgers, "can the budget not be overspent, reset or edited unseen?", 10),
-    "canary": CheckEntry(canary, "does what must stay hidden stay hidden, in answers, errors and files?", 10),
+    "replay": CheckEntry(replay, "with the noise frozen, do neighbors differ in nothing but the numbers?", 10, True),
+    "bound": CheckEntry(bound, "is ε, estimated from millions of draws, what was charged?", 8),
+    "coverage": CheckEntry(coverage, "do the error bars contain the truth as often as stated?", 15),
+    "timing": CheckEntry(timing, "is the time of a draw unrelated to its noise, as far as we can measure?", 3),
+    "ledgers": CheckEntry(ledgers, "is it impossible to overspend, reset or secretly edit the budget?", 10),
+    "canary": CheckEntry(canary, "do private values stay out of answers, errors and files?", 10),
 }
 """The checks, in the order in which they run."""
 
@@ -195,7 +195,7 @@ def audit(
         stop: end at the first finding that fails.
         engine: engines to check besides DuckDB: "spark", or a URL such as postgresql://user@host/database, in which a
             schema is made and dropped again.
-        progress: a function that is told the share that is done, 0 to 1, and what is being looked at.
+        progress: a function that is called with the share that is done, 0 to 1, and the name of the current check.
     """
     for name in only:
         if name not in CHECKS:
@@ -219,7 +219,7 @@ def audit(
 
 
 def _build() -> str:
-    """Return the beginning of a hash of all modules of the package: what exactly was audited."""
+    """Return the beginning of a hash over all modules of the package, which identifies what was audited."""
     package, digest = Path(__file__).parent.parent, sha256()
     for file in sorted(package.rglob("*.py")):
         digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
@@ -227,7 +227,7 @@ def _build() -> str:
 
 
 def _tell(progress: Progress | None, name: str, done: int, total: int, seconds: float) -> None:
-    """Tell the share of all checks that is done, so many seconds into one of them."""
+    """Report the share of all checks that is done, this many seconds into the current one."""
     if progress is not None:
         progress((done + min(seconds, CHECKS[name].seconds)) / total, name)
 
@@ -243,6 +243,6 @@ def _run(name: str, deep: bool, engines: tuple[Engine, ...], stop: bool, tell: C
                 tell(monotonic() - start)
                 if stop and not finding.passed:
                     break
-        except Exception as error:  # of tables that we made up, so its text tells nothing
+        except Exception as error:  # the tables are made up, so its text reveals nothing
             found.append(Finding("the check itself", False, f"{type(error).__name__}: {error}"))
     return Verdict(name, tuple(found), monotonic() - start)

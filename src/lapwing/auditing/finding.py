@@ -14,9 +14,9 @@ ALPHA = 1e-9
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at: what, whether it is as promised, and the numbers that show it.
+    """One result of a check: what was checked, whether it is as promised, and the numbers that show it.
 
-    ``false_alarm`` is the probability with which a correct build fails here: 0 for what is exact.
+    ``false_alarm`` is the probability with which a correct build fails here: 0 for exact checks.
     """
 
     what: str
@@ -26,6 +26,6 @@ class Finding:
 
 
 class Check(Protocol):
-    """Looks at one promise, in a room of its own, and yields what it finds as it goes."""
+    """Checks one promise, in its own workspace, and yields findings one by one."""
 
     def __call__(self, room: Room) -> Iterator[Finding]: ...

@@ -1,16 +1,16 @@
 """An audit of the user's own function: whether one row can move it further than its claimed sensitivity.
 
 The sensitivity of f is the largest L1 distance |f(D) - f(D′)| over all neighbors D, D′.  Noise that was scaled for a
-smaller number protects less than it says.  ``audit_function`` makes up tables of rows from a domain, compares
-neighbors, and shows the smallest pair that breaks the claim.  A search that finds nothing proves something only where
-it has seen all pairs, and only for tables of the sizes and the rows it was given.
+smaller number protects less than claimed.  ``audit_function`` makes up tables of rows from a domain, compares
+neighbors, and shows the smallest pair that breaks the claim.  A search that finds nothing is a proof only if it has
+compared all pairs, and only for tables of these sizes and rows.
 
-What is compared, exactly: ints, fractions, and floats as the fractions they are.  A claim counts as broken when the
-distance is above it by more than a billionth part, which is more than floats are rounded as a rule.
+The comparison is exact: ints, fractions, and floats as the fractions they are.  A claim counts as broken if the
+distance exceeds it by more than a billionth of it, which is more than the usual rounding error of floats.
 
 A table of people has no order.  Each is given to f in the order of the domain and in others (all, up to three rows;
-backwards and shuffled, above), and answers that differ by more than a billionth of the claim break it too.  So what
-is let pass by rounding, of the order and of the distance, costs at most three billionths more ε.
+backwards and shuffled, above), and answers that differ by more than a billionth of the claim break it too.  So
+these tolerances, for the order and for the distance, cost at most three billionths more ε.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _AGAIN = 100
 ROWS = range(1, 5)
 
 _REASONS: dict[Kind, str] = {
-    "repeat": "f gives the same table another answer when it is asked again",
+    "repeat": "f gives a different answer when it is called again with the same table",
     "error": "f raises an error for one neighbor and not for the other, and an error is an answer",
-    "no number": "f answers one neighbor with what is no number",
-    "form": "The answers have another form (length, shape, keys or their order)",
-    "not finite": "f answers one neighbor with NaN or an infinite number",
+    "no number": "f returns something that is not a number for one neighbor",
+    "form": "The answers have different forms (length, shape, keys or their order)",
+    "not finite": "f returns NaN or an infinite number for one neighbor",
     "distance": "One row moves the answer too far",
     "order": "The answer depends on the order of the rows, and a table of people has none",
 }
 _ADVICE: dict[Kind, str] = {
-    "repeat": "What adds noise is a mechanism: audit it with lw.audit_mechanism.",
+    "repeat": "A function that adds noise is a mechanism: audit it with lw.audit_mechanism.",
 }
 
 
@@ -102,9 +102,9 @@ class FunctionAudit:
     """What the search found.
 
     ``witness`` is the smallest violation (fewest rows, then the rows that come first in the domain) or None;
-    ``largest`` the pair of neighbors with the largest finite distance, so that a claim far too large is seen as well;
+    ``largest`` the pair of neighbors with the largest finite distance, which also shows if a claim is far too large;
     ``searched`` says for each size of table how many pairs were compared, of how many; ``calls`` how often f was
-    called.  ``notes`` holds what breaks no claim and is worth a look.
+    called.  ``notes`` holds what breaks no claim but deserves attention.
     """
 
     sensitivity: Fraction
@@ -156,7 +156,7 @@ class FunctionAudit:
         lines.append(f"Searched: {_told_search(self.searched)}, with {self.calls:,} calls of f.")
         lines += self.notes
         if self.holds and not self.complete:
-            lines.append("Not all pairs were seen: this is no proof.")
+            lines.append("Not all pairs were compared: this is not a proof.")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -174,7 +174,7 @@ def audit_function(
     rows: int | Iterable[int] = ROWS,
     tries: int = TRIES,
 ) -> FunctionAudit:
-    """Search for neighbors that f tells apart by more than its claimed L1 sensitivity.
+    """Search for neighbors whose answers from f differ by more than its claimed L1 sensitivity.
 
     Args:
         f: takes a table, a list of rows of which each is the data of one person, and returns a number or several: a
@@ -191,7 +191,7 @@ def audit_function(
             with half of the calls.  The seed is fixed, so the same call finds the same.
 
     Raises:
-        RequestError: a parameter is out of range, or f answered no table with finite numbers.
+        RequestError: a parameter is out of range, or f never returned finite numbers.
     """
     if not callable(f):
         raise InvalidParameter(f, "f", "a function of a table")
@@ -205,7 +205,7 @@ def audit_function(
         )
     search = Search(f, rowset, claim, neighbors == "change_one", _sizes(rows), exact.whole(tries, "tries"))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as NumPy's, for a mean of nothing: thousands of them
+        warnings.simplefilter("ignore")  # such as NumPy's, for a mean of nothing: there may be thousands
         searched = search.run()
         if not search.finite:
             raise _never(search)
@@ -248,7 +248,7 @@ def _largest(search: Search) -> Pair | None:
 
 
 def _pair(search: Search, case: Case, order: tuple[int, ...]) -> Pair:
-    """Ask once more, for what is shown; the same table several times, until its answers differ."""
+    """Call f again for the answers to show; with the same table several times, until the answers differ."""
     apart: Fraction | int | float = 0
     for _ in range(_AGAIN if order == case.table else 1):
         answer, other = (ask(search.f, search.table(numbers)) for numbers in (case.table, order))
@@ -270,11 +270,11 @@ def _never(search: Search) -> InvalidRequest:
 
 
 def _notes(search: Search) -> Iterable[str]:
-    """Yield what is visible to others without being a distance."""
+    """Yield what others can observe besides distances."""
     types = {told for kind, told in search.seen if kind == "numbers" and told}
     if len(types) > 1:
         listed = " and sometimes ".join(sorted("/".join(sorted(each)) for each in types))
-        yield f"Note: f returns sometimes {listed}. A type is visible: return the same one always."
+        yield f"Note: f returns sometimes {listed}. The type is visible: always return the same one."
     raised = sorted(told for kind, told in search.seen if kind == "error")
     if raised and not (search.smallest and search.smallest.kind == "error"):
         yield f"Note: f raised {', '.join(raised)} for some tables. An error is visible: answer every table."

@@ -1,7 +1,7 @@
 """A lower bound on the ε of any mechanism, found by running it.
 
-The first part of the draws on two inputs chooses one event that tells them apart, the rest counts it: the bound that
-claim C1 gives is then certified, however the event was found.  It can show that a mechanism is broken; it never shows
+The first part of the draws on two inputs chooses one event that distinguishes them, and the rest counts it: so the
+bound of claim C1 is certified, however the event was found.  It can show that a mechanism is broken; it never shows
 that one is private.
 """
 
@@ -73,7 +73,7 @@ class MechanismAudit:
         verdict = "does not contradict" if self.holds else "contradicts"
         told = f"{shown}, with confidence {exact.text(self.confidence)}: this {verdict} the claimed {claimed}."
         if not self.bound:
-            told = f"These draws show nothing about the claimed {claimed}: no event was told apart."
+            told = f"These draws show nothing about the claimed {claimed}: no event distinguishes x from y."
         return (
             f"{told}\n"
             f"Event: {self.event}.\n"
@@ -131,7 +131,7 @@ def audit_mechanism(
 
 
 def _same(x: Any, y: Any) -> bool:
-    """Return whether two inputs are plainly equal; what cannot be compared is taken to be different."""
+    """Return whether two inputs are plainly equal; inputs that cannot be compared count as different."""
     try:
         return x is y or bool(x == y)
     except Exception:  # such as NumPy's, for arrays
@@ -141,7 +141,8 @@ def _same(x: Any, y: Any) -> bool:
 def _chosen(sides: list[Draws], draws: int, alpha: float, delta: float, words: Words) -> tuple[Event, bool, int]:
     """Return the event with the highest bound, whether it is likelier on y, and how many draws it took.
 
-    Half of these draws propose events and half score them, so that a set of values is not taken for having been seen.
+    Half of these draws propose events and half score them, so that no set of values scores well only because it was
+    chosen from the same draws.
     """
     width = max(each.width() for each in sides)
     half = min(draws // 4, _MOST_FIRST, max(1000, _MOST_NUMBERS // width)) // 2
@@ -165,7 +166,7 @@ def _chosen(sides: list[Draws], draws: int, alpha: float, delta: float, words: W
 def _scores(likely: Array, rare: Array, limit: float, delta: float) -> NDArray[np.float64]:
     """Return about the bound that each pair of shares would certify: by Chernoff's bound, for all at once.
 
-    Below 0 they still say which event is nearest to showing something.
+    Below 0 they still rank events by how close they are to showing something.
     """
     p, q = np.maximum(_end(likely, limit, 0.0) - delta, 1e-12), _end(rare, limit, 1.0)
     return np.asarray(np.log(p / q))

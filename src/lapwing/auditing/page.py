@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _READ = (
     "All tables are made up.  “False alarm” is the probability with which a correct build fails a finding.  "
     "Two tables are neighbors under add_remove when one has all rows of one more person, under change_one when one "
-    "person has other rows; “people” may have several rows, of which two count in full, “rows” are people each.  "
+    "person has other rows; “people” may have several rows, of which two count in full; each of “rows” is a person.  "
     "Distances are in units of the exact integers before the noise: a row of people counts 65,536 of them, and a value "
     "as many as its column has grid steps; they are compared with the declared sensitivity in the same units.  "
     "A row is shown as (number, whole number, key).  L1 to L4 are claims about the ledger, T numbers stand for known "

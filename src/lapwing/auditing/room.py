@@ -25,7 +25,7 @@ _numbers = count()
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine at hand: its name, and how a table is put into it; DuckDB reads the Parquet file itself."""
+    """An available engine: its name, and how a table is put into it; DuckDB reads the Parquet file itself."""
 
     name: str = "DuckDB"
     place: Callable[[str, Table, Types], Any] | None = None
@@ -59,7 +59,7 @@ class Room:
         return str(path)
 
     def table(self, table: Table, types: Types) -> Any:
-        """Put a table into the first of the engines; return what a source names it by."""
+        """Put a table into the first of the engines; return its address for a source."""
         path, engine = self.parquet(table, types), self.engines[0]
         return path if engine.place is None else engine.place(path, table, types)
 

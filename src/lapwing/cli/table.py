@@ -428,7 +428,7 @@ def _tell(found: Discovery | Bounds, lines: str | None, form: str) -> None:
         else:
             click.echo(str(found))
             if lines is not None:
-                place = "in place of what it declares for the column"
+                place = "instead of what it declares for the column"
                 click.echo(f"\nTo declare it, put this into the source file, {place}:\n\n{lines}", nl=False)
     except OSError:
         raise OutputError("standard output", found.entry) from None

@@ -15,14 +15,14 @@ from .table import Table
 _POSTGRES = ("postgresql://", "postgres://")
 _SPARK = ("spark:", "sc://")
 _URL = re.compile(r".*://|postgres(ql)?:|.*\bpassword\s*=", re.IGNORECASE | re.DOTALL)
-"""What is meant as a URL, or as the settings of a connection; as a path it would be shown, a password with it."""
+"""Probably a URL or connection settings: taken as a path, it would be shown, password included."""
 
 _HARMLESS = ("use_ssl", "user_id")
-"""The settings of a URL of Spark Connect that may be written down."""
+"""The settings of a Spark Connect URL that may be stored."""
 
 
 def connect(given: Any, name: str) -> Table:
-    """Return the table; nothing is opened before it is asked."""
+    """Return the table; nothing is opened before the first question."""
     if isinstance(given, str) and given.startswith(_POSTGRES):
         return PostgresTable(given, name)
     if is_spark(given) or (isinstance(given, str) and given.startswith(_SPARK)):
@@ -48,7 +48,7 @@ def title(table: str) -> str:
 
 
 def public(table: Table, given: str) -> str:
-    """Return how a table is named, without a password or token, to be written down."""
+    """Return how a table is named, without a password or token, to be stored."""
     if isinstance(table, PostgresTable):
         return table.public()
     if not given.startswith("sc://"):

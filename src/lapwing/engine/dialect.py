@@ -1,7 +1,7 @@
-"""What differs from engine to engine in the SQL, in one small table; ``lowering`` and ``keys`` write all else once.
+"""What differs between engines in the SQL, in one small table; ``lowering`` and ``keys`` write everything else once.
 
 The engines of ``RUN`` are run by the tests on real servers, and give the same integers.  For the others the SQL is
-written and checked as text, and says so: it was not run here.
+written and checked as text, and contains a comment that it was not run here.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ class Dialect:
     Args:
         name: the engine.
         types: the types of cells by what columns are declared as.
-        typed: how a cell of the table gets its type; what is none of that type becomes NULL.
+        typed: how a cell of the table gets its type; values that do not have it become NULL.
         finite: a test that is false for NaN and infinity.
         divided: the quotient of two positive integers, rounded down.
         integer: the type of an index of fewer than ``bits`` bits, whose sums do not overflow.
         big: the type of larger ones, and of counts.
         bits: see ``integer``.
-        quote: what stands around a name.
+        quote: the character around a name.
         weights: how a row gets the number of its person's rows: by a join with a table of people, or by a window.
         limb: how many bits of an integer are summed at once, where a sum of large integers could overflow; 0 for all.
-        exact: the type in which sums are multiplied and added; nothing if their own is wide enough.
+        exact: the type in which sums are multiplied and added; empty if their own is wide enough.
         text: how texts are quoted: by doubling quotes, or with backslashes, which settings may change: then a text
             that needs one is written by its bytes, as is one with $, which may stand for a variable.
         careful: whether an operation on floats fails when its result is too small for one.
         prepared: whether ``source`` has the person and the cells under our names, of their types, from the engine.
-        suffix: what makes a literal a double, where a setting could make it something else.
+        suffix: what makes a literal a double, where a setting could change its type.
         ending: what ends a query.
         note: what to know before it is run.
     """
@@ -67,8 +67,8 @@ class Dialect:
     @property
     def remark(self) -> str:
         """A comment that says so, if the SQL is written but was not run here."""
-        told = f"{self.name} and checked as text alone{self.note and f'; {self.note}'}"
-        return "" if self.name in RUN else f"-- not run here: written for {told}\n"
+        target = f"{self.name} and checked as text alone{self.note and f'; {self.note}'}"
+        return "" if self.name in RUN else f"-- not run here: written for {target}\n"
 
     def quoted(self, name: str) -> str:
         """Return a name as this engine's SQL writes it."""

@@ -1,7 +1,7 @@
 """DuckDB, the embedded engine: opens a table and runs one lowered query on it.
 
 Types are declared, never sniffed: cells of CSV files are text.  Columns are found by ``names`` and read by ``reading``;
-``frames`` and ``records`` stand before DuckDB where it would decide by the data.
+``frames`` and ``records`` prepare what DuckDB would otherwise interpret by looking at the data.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SETTINGS = """
 SET pandas_analyze_sample = 0; SET TimeZone = 'UTC'; SET disabled_optimizers = 'statistics_propagation';
 SET enable_progress_bar = true; SET enable_progress_bar_print = false
 """
-"""Statistics of a Parquet file leave NaN out: an optimizer that believes them would read NaN as a number."""
+"""Statistics of a Parquet file ignore NaN: an optimizer that relies on them would read NaN as a number."""
 
 _COPIED = re.compile(
     r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|VARCHAR|FLOAT|DOUBLE|BOOLEAN|BLOB|DATE|DECIMAL.*|TIMESTAMP(_NS)?"
@@ -53,8 +53,8 @@ _COPIED = re.compile(
 )
 _RESTORED = ("HUGEINT", "UHUGEINT")
 _MOMENTS = ("TIMESTAMP_S", "TIMESTAMP_MS")
-"""Types that a copy in Parquet keeps; those that it has as text, to be made numbers again; and moments of a wider
-range than the copy has."""
+"""Types that a copy in Parquet keeps; types that it stores as text, to be converted back to numbers; and moments whose
+range is wider than Parquet's."""
 
 _TABLES = (
     "a path, a pandas or Polars data frame, an Arrow table, a DuckDB relation, a Spark data frame, or a URL of "
@@ -111,7 +111,7 @@ class DuckDBTable(Table):
 
     @property
     def folder(self) -> Path | None:  # type: ignore[override]
-        """The folder of the file; of a glob, the one before its first part with a wildcard."""
+        """The folder of the file; for a glob, the folder before its first part with a wildcard."""
         if self.path is None:
             return None
         path = Path(self.path)
@@ -150,21 +150,21 @@ class DuckDBTable(Table):
             check_parquet(file)
         if connection is not None:
             return parquet_fields(connection, files)
-        with _connected() as own:
-            return parquet_fields(own, files)
+        with _connected() as temporary:
+            return parquet_fields(temporary, files)
 
     def check_names(self) -> None:
         if self.is_csv:
             self.guarded("could not be opened", "Nothing was charged.", self._compare_with_header)
 
     def _compare_with_header(self) -> None:
-        """Refuse a CSV file without a header, of which the first row would be taken for one: its cells come again."""
-        self._described()  # says why a first line is refused, as a release does
+        """Refuse a CSV file whose header is probably a row, because its cells occur again."""
+        self._described()  # refuses a first line as a release does
         file = _files(self.path or "")[0]
         if records.begins_with_a_row(file, separator_of(file)):
             raise Problem(
-                f'cannot be read: the first line of the file "{file}" looks like a row, since a cell of it stands '
-                "again below",
+                f'cannot be read: the first line of the file "{file}" looks like a row, since one of its cells '
+                "occurs again below",
                 "Put a line with the names of the columns first.",
             )
 
@@ -177,7 +177,7 @@ class DuckDBTable(Table):
         self.guarded("could not be opened", "Nothing was charged.", lambda: self._try(schema, columns))
 
     def _try(self, schema: Schema, columns: Sequence[str]) -> None:
-        """Refuse a CSV file that is not well formed, and a frame of whose columns DuckDB does not know the types."""
+        """Refuse a CSV file that is not well formed, and a frame with columns of types that DuckDB does not know."""
         if self.is_csv:
             self._checked_files()
         elif self._is_frame:
@@ -186,7 +186,7 @@ class DuckDBTable(Table):
             self._check_people(schema)
 
     def _check_people(self, schema: Schema) -> None:
-        """Refuse objects for people among which are floats that stand for several."""
+        """Refuse a person column of objects if a float in it may stand for several people."""
         if schema.person is None:
             return
         (place,) = self.places([schema.person], self._described())
@@ -197,14 +197,14 @@ class DuckDBTable(Table):
             )
 
     def _checked_files(self) -> list[records.Checked]:
-        """Return the CSV files, each of which is read once for it, unless it has changed since."""
+        """Return the CSV files, checked; a file is read again only if it has changed."""
         path = self.path or ""
         found = {file: records.check(file, separator_of(path), self._checked.get(file)) for file in _files(path)}
         self._checked = found
         return list(found.values())
 
     def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
-        """Return it with what may be the cause, by public facts: names in a frame or a CSV file are not shown."""
+        """Return the problem with a possible cause, from public facts: names in a frame or a CSV file are not shown."""
         what, _ = super().lacking(column, names)
         if self.is_csv:
             why, advice = lacking(self.path or "", [str(name) for name in names])
@@ -214,11 +214,11 @@ class DuckDBTable(Table):
             return what, f"Names are compared exactly; `lapwing init` lists them.{shown}"
         where = {"pyarrow": "table.column_names", None: "relation.columns"}
         library = frames.maker_of(self._given)
-        advice = f"Names are compared exactly: look at {where.get(library, 'df.columns')}."
+        advice = f"Names are compared exactly: see {where.get(library, 'df.columns')}."
         return what, f"{advice} df.reset_index() makes an index a column." if library == "pandas" else advice
 
     def reads(self, type_name: str, kind: Kind) -> bool:
-        """Return whether cells of this type have values of the kind; in a frame one cell may decide the type."""
+        """Return whether cells of this type have values of the kind; in a frame one cell may determine the type."""
         return self._is_frame or reading.cell(type_name, kind) is not None
 
     def tells_apart(self, type_name: str) -> bool:
@@ -283,7 +283,7 @@ class DuckDBTable(Table):
 
     def advice(self, error: BaseException) -> str:
         if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
-            return "It ran out of memory (LAPWING_MEMORY, if it is set) or of room for temporary files."
+            return "It ran out of memory (LAPWING_MEMORY, if it is set) or of space for temporary files."
         if isinstance(error, duckdb.IOException | OSError | EOFError):
             return "The file is missing, unreadable or not of its kind."
         if isinstance(error, duckdb.InterruptException):
@@ -304,10 +304,10 @@ class _Session:
         return self._run(sql, _columns)
 
     def keys(self, sql: str) -> list[tuple[Key, int]]:
-        return self._run(sql, lambda made: [(key, int(people)) for key, people in made.fetchall()])
+        return self._run(sql, lambda result: [(key, int(people)) for key, people in result.fetchall()])
 
     def _run(self, sql: str, fetch: Callable[[Any], T]) -> T:
-        """Run the query; tell ``progress`` the share that is done, 0 to 1."""
+        """Run the query; call ``progress`` with the share that is done, 0 to 1."""
 
         def tell() -> None:
             if self._progress is not None:
@@ -316,13 +316,13 @@ class _Session:
         return interruptible(lambda: fetch(self._connection.execute(sql)), tell, self._connection.interrupt)
 
 
-def _columns(made: Any) -> list[NDArray[Any]]:
-    """Return the columns of a result; HUGEINT would become floats as NumPy's columns."""
-    names = [name for name, *_ in made.description]
-    if {str(kind) for _, kind, *_ in made.description} <= _SMALL:
-        found = made.fetchnumpy()
-        return [np.asarray(found[name]) for name in names]
-    return whole_columns(iter(lambda: made.fetchmany(_CHUNK), []))
+def _columns(result: Any) -> list[NDArray[Any]]:
+    """Return the columns of a result; as NumPy columns, HUGEINT would become floats."""
+    names = [name for name, *_ in result.description]
+    if {str(kind) for _, kind, *_ in result.description} <= _SMALL:
+        columns = result.fetchnumpy()
+        return [np.asarray(columns[name]) for name in names]
+    return whole_columns(iter(lambda: result.fetchmany(_CHUNK), []))
 
 
 @contextmanager
@@ -382,9 +382,9 @@ def _files(path: str) -> list[str]:
 
 
 def _copy(relation: duckdb.DuckDBPyRelation, places: Sequence[int], types: Sequence[str], path: str) -> None:
-    """Write columns of a relation as Parquet, as c0, c1, …; its own connection runs it, once.
+    """Write columns of a relation to Parquet as c0, c1, …; its own connection evaluates it, once.
 
-    What Parquet has no type for, the largest integers for example, is written as text.
+    Values for which Parquet has no type, such as the largest integers, are written as text.
     """
     chosen = [duckdb.ConstantExpression(1).alias("one")] if not places else []
     for i, (at, kind) in enumerate(zip(places, types, strict=True)):

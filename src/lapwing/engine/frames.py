@@ -1,7 +1,7 @@
 """Data frames of pandas and Polars, and Arrow tables: their columns in a form that DuckDB reads (claim E0).
 
-A library chooses the type of a column by all of its cells: one None makes floats of pandas' whole numbers, one text
-makes objects of them.  So objects follow, one by one, the rule that ``reading`` has for types.
+A library chooses the type of a column from all of its cells: in pandas, one None turns whole numbers into floats, and
+one text turns them into objects.  So each object is read by itself, by the rule that ``reading`` has for types.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .table import Problem
 _NATIVE = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _MOMENTS = ("datetime64[s]", "datetime64[ms]", "datetime64[us]", "datetime64[ns]")
 _MASKED = ("boolean", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
-"""pandas' types of which DuckDB reads every cell as it is."""
+"""pandas types of which DuckDB reads every cell unchanged."""
 
 _LARGE = ("Int128", "UInt128", "Float16")
-"""Polars' types of numbers that Arrow or DuckDB do not have."""
+"""Polars types of numbers that Arrow or DuckDB lack."""
 
 
 _FRAMES = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"), ("pyarrow", "Table"))
@@ -40,19 +40,19 @@ _NEARLY = (
     ("pyarrow", "RecordBatchReader", "an Arrow table: reader.read_all() makes one"),
     ("pyarrow.dataset", "Dataset", "an Arrow table: dataset.to_table() makes one"),
 )
-"""Classes of tables, by their libraries; and those that are nearly tables, with what makes tables of them."""
+"""Classes of tables, by their libraries; and classes that are almost tables, with what turns them into tables."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A column to read: where it stands in the frame, and what it is declared as; None for the person."""
+    """A column to read: its position in the frame, and what it is declared as; None for the person."""
 
     place: int
     kind: Kind | None
 
 
 def maker_of(given: Any) -> str | None:
-    """Return the library that a data frame or Arrow table is of, which must have been imported to make it."""
+    """Return the library of a data frame or Arrow table; if it is one, the library has been imported."""
     for library, name in _FRAMES:
         if _is_a(given, library, name):
             return library
@@ -65,17 +65,17 @@ def is_too_old(given: Any) -> bool:
 
 
 def remedy(given: Any) -> str | None:
-    """Return what to give in place of something that is nearly a table."""
+    """Return what to give instead of something that is almost a table."""
     return next((what for library, name, what in _NEARLY if _is_a(given, library, name)), None)
 
 
 def _is_a(given: Any, library: str, name: str) -> bool:
-    """Return whether something is an instance of a class, whose library must have been imported to make it."""
+    """Return whether something is an instance of a class; if so, its library has been imported."""
     return isinstance(given, getattr(sys.modules.get(library), name, ()))
 
 
 def labels(frame: Any) -> list[object]:
-    """Return the names of the columns, in their order; they may repeat, and pandas' may be no texts."""
+    """Return the names of the columns, in their order; they may repeat, and in pandas they may not be texts."""
     if _is_lazy(frame):
         return list(frame.collect_schema().names())
     return list(frame.column_names if maker_of(frame) == "pyarrow" else frame.columns)
@@ -106,7 +106,7 @@ def scannable(frame: Any, wanted: Sequence[Wanted]) -> tuple[Any, list[bool]]:
 def has_large_floats(frame: Any, place: int) -> bool:
     """Return whether a column of objects holds a float of 2^53 or more: as people, several would look the same.
 
-    Floats hide there when pandas has made them of whole numbers, because one was missing, before it made objects.
+    They occur if pandas first turned whole numbers into floats, because one was missing, and then into objects.
     """
     library = maker_of(frame)
     if _is_lazy(frame):
@@ -156,7 +156,7 @@ def _pandas_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
     if _is_arrow(column):
         made, objects = _arrow_column(column.array.__arrow_array__(), kind)
         return (np.array(made.to_pylist(), dtype=object) if objects else column.array), objects
-    if getattr(column.dtype, "storage", None) == "pyarrow":  # a text type, in which every cell is UTF-8
+    if getattr(column.dtype, "storage", None) == "pyarrow":  # a text type, whose cells are all UTF-8
         return column.array, False
     if name.startswith("Sparse"):
         return _pandas_column(column.sparse.to_dense(), kind)
@@ -166,7 +166,7 @@ def _pandas_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
 
 
 def _seconds(values: Any) -> Any:
-    """Return nanoseconds rounded down to seconds: NumPy's own way overflows, and DuckDB takes the ends for infinity."""
+    """Return nanoseconds rounded down to seconds: NumPy's way overflows, and DuckDB reads the ends as infinity."""
     whole = values.view(np.int64)
     seconds = np.floor_divide(whole, 10**9).view("datetime64[s]")
     seconds[np.isnat(values)] = np.datetime64("NaT")
@@ -202,14 +202,14 @@ def _is_lazy(frame: Any) -> bool:
 def _collected(frame: Any, places: Sequence[int]) -> Any:
     """Return the data frame of these columns of a lazy one; of no columns, one with as many rows.
 
-    It is collected once for all queries of a release, which so see one state of it.
+    It is collected once for all queries of a release, so they see the same state of it.
     """
     polars = sys.modules["polars"]
     try:
         if places:
             return frame.select(polars.nth(at).alias(f"c{i}") for i, at in enumerate(places)).collect()
         (rows,) = frame.select(polars.len()).collect().row(0)
-    except polars.exceptions.PanicException:  # not an Exception, so that what it says would get out
+    except polars.exceptions.PanicException:  # not an Exception, so its message would get out
         pass
     else:
         return polars.DataFrame({"one": np.ones(rows, dtype=np.int8)})
@@ -233,7 +233,7 @@ def _polars_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
 
 
 def _arrow_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
-    """Return a column of Arrow, and whether it was read as objects: decimals that DuckDB is too narrow for."""
+    """Return a column of Arrow, and whether it was read as objects: decimals too wide for DuckDB."""
     arrow = import_module("pyarrow")
     if arrow.types.is_decimal256(column.type):
         return arrow.array(_converted(column.to_pylist(), kind), arrow.string()), True
@@ -262,7 +262,7 @@ def _readable(column: Any) -> Any:
     if arrow.types.is_timestamp(kind) and kind.unit == "ns":
         compute = import_module("pyarrow.compute")
         whole = column.cast(arrow.int64())
-        seconds = compute.divide(whole, 10**9)  # toward 0, so that one is too much where something negative remains
+        seconds = compute.divide(whole, 10**9)  # toward 0, so one too many if a negative remainder is left
         beyond = compute.less(compute.subtract(whole, compute.multiply(seconds, 10**9)), 0)
         return compute.subtract(seconds, beyond.cast(arrow.int64())).cast(arrow.timestamp("s"))
     return column.cast(arrow.float32()) if arrow.types.is_float16(kind) else column
@@ -281,7 +281,7 @@ def _converted(values: Iterable[Any], kind: Kind | None) -> list[str | None]:
 
 
 def _safe(convert: Callable[[Any], str | None], value: Any) -> str | None:
-    """Return the text of an object; methods of its own are not called, since they could say or raise anything."""
+    """Return the text of an object; overridden methods are not called: they could return or raise anything."""
     try:
         plain = _plain(value)
         if convert is not _person and isinstance(plain, str | bytes):
@@ -294,7 +294,7 @@ def _safe(convert: Callable[[Any], str | None], value: Any) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value of an object as one of Python's own types, None if it is of no kind that we read."""
+    """Return the value of an object as one of Python's own types, None if it is of a kind that is not read."""
     kind = type(value)  # not isinstance, which an object can deceive
     if kind in _OWN:
         return value
@@ -348,7 +348,7 @@ def _is_large_float(value: Any) -> bool:
 def _person(value: Any) -> str | None:
     """Return a text that two people share if, and only if, they are equal: 1 is 1.0 but not "1".
 
-    Nobody is what is no text, whole number, UUID or bytes, and a text with the mark in front.
+    Objects other than texts, whole numbers, UUIDs and bytes are nobody, and so are texts that begin with the mark.
     """
     if isinstance(value, str):
         text = _text(value)
@@ -414,7 +414,7 @@ _OF_KIND: dict[Kind, Callable[[Any], str | None]] = {
     "boolean": _as_boolean,
     "date": _as_date,
 }
-"""The text that ``reading`` reads, as this kind, as the value that the object has."""
+"""The text from which ``reading`` gets, for this kind, the object's value."""
 
 
 def _number(value: Any) -> float | None:

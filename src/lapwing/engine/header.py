@@ -1,6 +1,6 @@
 """The first line of a CSV file: the names of its columns, or why it cannot be one.
 
-The line may be a row, if the file has no header: what is said about it depends on its shape alone.
+If the file has no header, the line is a row: so messages about it depend only on its shape.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ LONGEST = 2_000_000
 _LF, _QUOTE = b'\n"'
 _BOM = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"\s*[-+]?[\d.,:/-]+\s*")
-"""What is no name of a column but a number or a date: a file without a header line would show its first row."""
+"""Names that look like numbers or dates: if the file had no header, they would be cells of its first row."""
 
 _EXCEL = re.compile(r'"?sep=.?"?', re.IGNORECASE)
 _WRITTEN = "Write it with a line of column names first, as UTF-8."
 _SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a vertical bar", ",": "a comma"}
-"""What other programs put between the fields of a CSV file."""
+"""Separators that other programs use in CSV files."""
 
 
 def first_record(stream: io.BufferedIOBase, file: str) -> tuple[bytes, bytes]:
-    """Return the first record of a file with its line end, and what else was read."""
+    """Return the first record of a file with its line end, and the rest of what was read."""
     text = stream.read(2**16).removeprefix(_BOM)
     _check_format(text, file)
     while True:
         data = np.frombuffer(text, np.uint8)
         outside = np.cumsum(data == _QUOTE, dtype=np.uint8) % 2 == 0
         ends = np.flatnonzero((data == _LF) & outside)
-        more = b"" if ends.size else stream.read(2**16)
-        if not more:
+        block = b"" if ends.size else stream.read(2**16)
+        if not block:
             end = int(ends[0]) + 1 if ends.size else len(text)
             return text[:end], text[end:]
-        text += more
+        text += block
         if len(text) > LONGEST:
             raise _refused(file, "has no line end in its first 2 MB", _WRITTEN)
 
 
 def _check_format(start: bytes, file: str) -> None:
-    """Refuse what is no CSV file in UTF-8, by its first bytes."""
+    """Refuse a file whose first bytes show that it is not CSV in UTF-8."""
     if not start:
         raise _refused(file, "is empty", _WRITTEN)
     for signature, (what, advice) in _FORMATS.items():
@@ -62,7 +62,7 @@ _FORMATS = {
     b"PK\x03\x04": ("is a ZIP archive or an Excel workbook, not a CSV file", "Unpack it, or save it as CSV in UTF-8."),
     b"PAR1\x15": ("is a Parquet file", "Let its name end in .parquet."),
 }
-"""What the first bytes of a file say that it is, and what to do."""
+"""The kinds of files by their first bytes, and what to do about each."""
 
 
 def check_line(header: bytes, file: str) -> None:
@@ -73,7 +73,7 @@ def check_line(header: bytes, file: str) -> None:
             file, "has NUL characters in its first line, as UTF-16 has, and UTF-8 is needed", "Write it as UTF-8."
         )
     if b"\r" in b"".join(line.split(b'"')[::2]):
-        what = "in its first line" if header.endswith(b"\n") else "in place of line feeds"
+        what = "in its first line" if header.endswith(b"\n") else "instead of line feeds"
         raise _refused(file, f"has carriage returns {what}", "Write it with line feeds at the ends of lines.")
 
 
@@ -98,9 +98,9 @@ def _line(header: bytes) -> bytes:
 
 
 def _check_names(columns: Sequence[str], file: str) -> None:
-    """Refuse a first line that may be a row; say why by its shape alone, since it may be a row.
+    """Refuse a first line that may be a row; for that reason the message depends only on its shape.
 
-    Numbers come first: of a row with a number nothing else is said, such as which of its cells are empty.
+    Numbers come first: if the line has one, nothing else is said about it, such as which of its cells are empty.
     """
     if any(_NUMBER.fullmatch(name) for name in columns):
         raise _refused(
@@ -121,7 +121,7 @@ def _check_names(columns: Sequence[str], file: str) -> None:
         raise _refused(
             file,
             "has a first line that ends with a separator, so that the last column has no name",
-            "Name the column, or take the separator from the end of every line.",
+            "Name the column, or remove the separator from the end of every line.",
         )
     raise _refused(file, "has an empty column name in its first line", "Name every column.")
 
@@ -153,7 +153,7 @@ def same_header(files: Sequence[str], heads: Sequence[list[str]]) -> list[str]:
 
 
 def _other_header(head: Sequence[str], usual: Sequence[str]) -> str:
-    """Return how a header differs from the usual one, without a name: it may be a row."""
+    """Return how a header differs from the first file's, without showing a name: it may be a row."""
     if len(head) != len(usual):
         return f"has another number of columns ({len(head)}, not {len(usual)}) than"
     if sorted(head) == sorted(usual):
@@ -163,11 +163,11 @@ def _other_header(head: Sequence[str], usual: Sequence[str]) -> str:
 
 
 def lacking(path: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return why a CSV file may seem to lack a column, by the shape of its header, and what to do."""
+    """Return why a CSV file may seem to lack a column, from the shape of its header, and what to do."""
     if len(names) == 1:
-        for sign, told in _SEPARATORS.items():
+        for sign, title in _SEPARATORS.items():
             if sign in names[0] and sign != separator_of(path):
-                why = f": its table has one column, with {told} in its name"
+                why = f": its table has one column, with {title} in its name"
                 advice = f"Is that the separator? Write the file with {_SEPARATORS[separator_of(path)]} as separator"
                 ending = {"\t": ", or let its name end in .tsv", ",": ", or let its name end in .csv"}.get(sign, "")
                 return why, f"{advice}{ending}."

@@ -27,7 +27,7 @@ _UNFIT = {
     POSTGRES.name: rf"{_LONG} OR cell ~ '[\x01-\x1f\x7f-\x9f\u2028\u2029]'",
     SPARK.name: f"{_LONG} OR NOT is_valid_utf8(cell) OR cell RLIKE {SPARK.literal(_CONTROL)}",
 }
-"""The texts that are no keys: long ones, and those with control characters or bytes that are no text."""
+"""The texts that are not keys: long ones, and those with control characters or bytes that are not UTF-8."""
 
 _TOLD = "CAST(person AS VARCHAR)"
 _DIGITS = "^[-+]?[0-9]{1,27}([.]0*)?$"
@@ -42,7 +42,7 @@ _NUMBER = {
       WHEN CAST(person AS STRING) RLIKE '{_DIGITS}'
       THEN TRY_CAST(CAST(person AS STRING) AS DOUBLE) END""",
 }
-"""A person as a number, whatever type others make the column have: 1, 1.0 and a Python object of that value."""
+"""A person as a number, in every type the column may have: 1, 1.0 and a Python object of that value are the same."""
 
 _HALF, _MOST = Fraction(2**32), Fraction(10**27)
 
@@ -58,9 +58,9 @@ class LoweredKeys:
 def lower_keys(
     schema: Schema, column: str, where: Condition | None, keys_per_person: int, to: Dialect = DUCKDB
 ) -> LoweredKeys:
-    """Return the SQL; with people, the first l keys of each in an order by a hash of person and key.
+    """Return the SQL; with people, it takes the first l keys of each person, ordered by a hash of person and key.
 
-    The hash gives every person an order of their own: one order for all would hide the keys at its end.
+    The hash gives every person a different order: one order for all would hide the keys at its end.
     """
     columns, lines = kept(schema, column, where, to)
     key = _key(schema.columns[column].kind, to)
@@ -83,7 +83,7 @@ def lower_keys(
 
 
 def _key(kind: Kind, to: Dialect) -> str:
-    """Return the key of a cell, NULL if it is none."""
+    """Return the key of a cell, NULL if it has none."""
     if kind == "text":
         return f"CASE WHEN NOT ({_UNFIT[to.name]}) THEN cell END"
     if kind == "integer":

@@ -1,8 +1,8 @@
-"""Query → SQL: the one place where it is decided what an engine computes.
+"""Query → SQL: the one place that decides what an engine computes.
 
 The SQL reads from ``source``, the table, and from ``keys_0``, ``keys_1``, …, the public keys (key, number) of columns
 that are grouped by.  It returns one row of integers for each group that occurs: the number of the group, then what
-``measure.Sums`` holds for each measurement.  Quantiles have an SQL of their own, with one row for each group and value
+``measure.Sums`` holds for each measurement.  Quantiles have their own SQL, with one row for each group and value
 that occurs: the number of the group, the grid index, and the weight of the rows.
 
 Claim E1 (index).  Whatever a cell holds, its grid index is missing or an integer from 0 to M, and a larger value never
@@ -40,7 +40,7 @@ _LONGEST_NAME = 61
 class Lowered:
     """The SQL of a query, the columns it reads, and its tables of keys (table, column).
 
-    ``sums`` is None where no sums are needed; ``own`` has one SQL for each measurement that has SQL of its own.
+    ``sums`` is None where no sums are needed; ``own`` has the SQL of each measurement that needs its own.
     """
 
     sums: str | None
@@ -113,8 +113,8 @@ def _only_indexed(query: Query, measured: Sequence[Measurement]) -> set[str]:
 def _cells(schema: Schema, columns: Sequence[str], to: Dialect, raw: Collection[str] = ()) -> list[str]:
     """Return the steps from the table to ``cleaned``: the person, and cells of the declared types, NULL if missing.
 
-    Numbers of ``raw`` may still be NaN or infinite there: an engine that puts the steps into each other would else make
-    the test at every mention of the cell.
+    Numbers of ``raw`` may still be NaN or infinite there: an engine that inlines the steps would otherwise repeat the
+    test at every use of the cell.
     """
     person = ["person"] if schema.person is not None else []
     typed = [f"{'person' if to.prepared else to.quoted(schema.person)} AS person"] if schema.person is not None else []
@@ -137,8 +137,8 @@ def _where(schema: Schema, where: Condition | None, to: Dialect) -> str:
 def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect) -> list[str]:
     """Return the steps from those to the sums of every group: first for each value of the keys, and each weight.
 
-    Keys are looked up on every row where rows are kept, which makes them small, else when they are grouped.  For
-    quantiles, a group has one sum for each grid index.
+    If rows are kept, keys are looked up for every row, which makes the rows small; otherwise they are looked up after
+    grouping.  For quantiles, a group has one sum for each grid index.
     """
     people = schema.person is not None
     alone = [each for each in measured if each.own_sql]
@@ -186,7 +186,7 @@ def _counted(
 
 
 def _weight(schema: Schema, rows: str, full: int, to: Dialect) -> str:
-    """Return the weight w of each of so many rows of one person, where a row in full weighs ``full`` (claim E2)."""
+    """Return the weight w of each of one person's ``rows`` rows; a row in full weighs ``full`` (claim E2)."""
     k = schema.rows_per_person
     shared = to.divided.format(a=k * full, b=rows)
     return f"CAST(CASE WHEN {rows} <= {k} THEN {full} ELSE {shared} END AS {to.integer}) AS w"
@@ -246,12 +246,12 @@ def kept(schema: Schema, column: str, where: Condition | None, to: Dialect) -> t
 
 
 def cell_name(name: str, to: Dialect) -> str:
-    """Return the name under which a column goes once it is typed; no name of ours begins so.
+    """Return the name of a column once it is typed; no other name in the SQL begins with c_.
 
-    PostgreSQL cuts names after 63 bytes, so one that would be longer goes by its digest.
+    PostgreSQL truncates names to 63 bytes, so a longer name is replaced by its digest.
     """
-    told = name.encode()
-    return to.quoted(f"c_{name if len(told) <= _LONGEST_NAME else hashlib.sha256(told).hexdigest()[:32]}")
+    encoded = name.encode()
+    return to.quoted(f"c_{name if len(encoded) <= _LONGEST_NAME else hashlib.sha256(encoded).hexdigest()[:32]}")
 
 
 def _cleaned(name: str, schema: Schema, to: Dialect) -> str:
@@ -290,7 +290,7 @@ def _bin(name: str, edges: Sequence[Fraction], to: Dialect) -> str:
     cell = cell_name(name, to)
 
     def among(first: int, last: int) -> str:
-        """Return the number of the bin, one of ``first`` to ``last``; many are halved, so that few are compared."""
+        """Return the number of the bin, one of ``first`` to ``last``, by binary search if there are many."""
         if last - first < _FEW_BINS:
             cases = " ".join(f"WHEN {cell} < {to.double(edges[i + 1])} THEN {i}" for i in range(first, last))
             return f"CASE {cases} ELSE {last} END" if cases else str(last)

@@ -1,6 +1,6 @@
 """Which column of a table a declared name means: one rule for files, frames, relations and servers.
 
-A name matches exactly.  It is refused where something between the table and us could take another column for it:
+A name matches exactly.  It is refused if something between the table and Lapwing could confuse it with another column:
 engines ignore case, file systems and editors change the Unicode form, and DuckDB renames a second ``id`` to ``id_1``.
 """
 
@@ -17,15 +17,15 @@ _NUMBERED = re.compile(r"_\d+$")
 
 
 def places(source: str, wanted: Sequence[str], names: Sequence[object]) -> list[int | None]:
-    """Return where columns stand among the raw names of a table, None if it has no such column.
+    """Return the positions of columns among the raw names of a table, None if it has no such column.
 
-    Refuse a name that could be taken for another.
+    Refuse a name that could be confused with another.
     """
     known = {name: at for at, name in enumerate(names) if isinstance(name, str)}
     times = Counter(map(folded, (name for name in names if isinstance(name, str))))
     for name in wanted:
-        own = folded(name)
-        if name in known and (times[own] > 1 or any(times[stem] > 1 for stem in _stems(own))):
+        form = folded(name)
+        if name in known and (times[form] > 1 or any(times[stem] > 1 for stem in _stems(form))):
             raise InvalidSource(
                 source,
                 f'has a table in which the column "{name}" could be taken for another: names that are read must differ '

@@ -1,4 +1,4 @@
-"""Parquet files: whether they are any, their columns by raw names, and the SQL that reads them."""
+"""Parquet files: whether a file is one, its columns by raw names, and the SQL that reads them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _list(files: list[str]) -> str:
 
 
 def check_parquet(file: str) -> None:
-    """Refuse what is no Parquet file, by its first and last bytes."""
+    """Refuse a file whose first and last bytes show that it is not Parquet."""
     name = f'cannot be read: the file "{file}"'
     if Path(file).is_dir():
         raise Problem(f'cannot be read: "{file}" is a folder', f'Name the files in it: "{file}/*.parquet".')
@@ -30,7 +30,7 @@ def check_parquet(file: str) -> None:
         stream.seek(max(size - 4, 4))  # the two may not overlap
         end = stream.read()
     if not start:
-        raise Problem(f"{name} is empty, and no Parquet file", "Write it again.")
+        raise Problem(f"{name} is empty, so it is not a Parquet file", "Write it again.")
     if (start, end) == (b"PARE", b"PARE"):
         raise Problem(f"{name} is an encrypted Parquet file", "Write it without encryption.")
     if (start, end) != (b"PAR1", b"PAR1"):
@@ -48,21 +48,21 @@ def parquet_sql(files: list[str], names: Sequence[str]) -> str:
 
 def parquet_fields(connection: duckdb.DuckDBPyConnection, files: list[str]) -> list[Field]:
     """Return the columns of Parquet files, by their raw names; refuse files that differ in names or types."""
-    asked = (
+    query = (
         "SELECT file_name, name, coalesce(num_children, 0), duckdb_type, precision, "
         "concat_ws(' ', type, type_length, converted_type, logical_type, scale, precision) "
         f"FROM parquet_schema({_list(files)}) ORDER BY file_name, column_id"
     )
     elements: dict[str, list[tuple[Any, ...]]] = {}
-    for file, *element in connection.execute(asked).fetchall():
+    for file, *element in connection.execute(query).fetchall():
         elements.setdefault(file, []).append(tuple(element))
     described = [_top(iter(found)) for found in elements.values()]
     paths = list(elements)
     if len({tuple(sorted((name, whole) for name, _, whole in columns)) for columns in described}) > 1:
         raise Problem(
             f"has files with different columns: {_difference(paths, described)}",
-            "All files of a glob must have the same columns, of the same types. Write the files anew, or choose a "
-            "pattern that leaves the odd ones out.",
+            "All files of a glob must have the same columns, of the same types. Rewrite the files, or choose a "
+            "pattern that excludes the files that differ.",
         )
     return [Field(name, kind) for name, kind, _ in described[0]]
 
@@ -88,7 +88,7 @@ def _difference(paths: Sequence[str], described: Sequence[Sequence[tuple[str, st
 
 
 def _top(elements: Iterator[tuple[Any, ...]]) -> list[tuple[str, str, str]]:
-    """Return name, type and whole description of the columns, from a schema that is written out depth first."""
+    """Return name, type and full description of the columns, from a schema that lists its elements depth first."""
 
     def whole(element: tuple[Any, ...]) -> str:
         name, children, _, _, physical = element

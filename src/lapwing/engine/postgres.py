@@ -1,8 +1,8 @@
 """PostgreSQL: a table or view of a server, read in one read-only transaction, which sees one state of it.
 
-A URL names the server as libpq does, and behind a # the table: postgresql://lapwing@db.example/clinic#public.visits.
+A URL names the server as libpq does, and after a # the table: postgresql://lapwing@db.example/clinic#public.visits.
 Cells are read by the types that the columns have: each is converted by an expression that no cell can make fail.
-Settings of the user or the database that could give the SQL another meaning hold no longer once the table is found.
+Settings of the user or the database that could change the meaning of the SQL are reset once the table is found.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SET LOCAL standard_conforming_strings = on; SET LOCAL transform_null_equals = of
 SET LOCAL enable_mergejoin = off;
 SELECT set_config('work_mem', '64MB', true) WHERE pg_size_bytes(current_setting('work_mem')) < pg_size_bytes('64MB')
 """
-"""The search path is PostgreSQL's own, so that nobody's md5, floor or = can come before it.  Views keep what they were
-made with; a function that relies on the path must say it: ALTER FUNCTION ... SET search_path.  The planner may take a
-list of keys for a long one, and would sort all rows to merge them with it; rows are sorted by person in some memory."""
+"""The search path is PostgreSQL's own, so that no user-defined md5, floor or = replaces its own.  Views keep the names
+they were created with; a function that relies on the path must set it: ALTER FUNCTION ... SET search_path.  The planner
+may overestimate a list of keys and sort all rows to merge them with it; rows are sorted by person in limited memory."""
 
 _ALIVE = {"keepalives_idle": 60, "keepalives_interval": 10, "keepalives_count": 6}
 """A server that is gone is noticed after two minutes, not hours."""
@@ -46,7 +46,7 @@ _PLACE = (
 )
 _HARMLESS = {"host", "hostaddr", "port", "dbname", "user", "service", "passfile", "sslmode", "sslrootcert", "sslcert",
              "sslkey", "connect_timeout", "target_session_attrs", "channel_binding", "gssencmode"}  # fmt: skip
-"""The settings of a URL that may be written down."""
+"""The settings of a URL that may be stored."""
 
 
 _WHOLE = ("int2", "int4", "int8")
@@ -78,7 +78,7 @@ _PEOPLE = {
 }
 """How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
 
-Texts are equal only byte by byte."""
+Texts are compared byte by byte."""
 
 _FIND = "SELECT CAST(pg_catalog.to_regclass(%s) AS pg_catalog.oid)"
 _RELATION = """
@@ -98,7 +98,7 @@ SELECT up.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN n.nspname = 'pg_ca
 FROM up JOIN pg_type t ON t.oid = up.type JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typbasetype = 0 ORDER BY up.attnum
 """
-"""Where a table is, what it is, and the types of its columns, those of domains by what they are made from."""
+"""Where a table is, what it is, and the types of its columns; a domain has the type it is based on."""
 
 
 class PostgresTable(Table):
@@ -112,35 +112,36 @@ class PostgresTable(Table):
         self._driver = _driver()
         self._where, _, relation = url.partition("#")
         self.relation = ".".join(map(POSTGRES.quoted, relation_names(relation)))
-        told = self._told(self._where)
-        host, database = told.get("host") or "local", told.get("dbname") or ""
-        if "@" in f"{host}{database}":  # a password that was cut in two
+        settings = self._settings(self._where)
+        host, database = settings.get("host") or "local", settings.get("dbname") or ""
+        if "@" in f"{host}{database}":  # a password with an unescaped character
             raise InvalidAddress("table", f"Give {_PLACE}.")
         self._shown = f"postgresql://{host}/{database}#{relation}"
-        patience = told.get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT") or "10"
-        self._options = {**_ALIVE, **told, "connect_timeout": patience}
+        patience = settings.get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT") or "10"
+        self._options = {**_ALIVE, **settings, "connect_timeout": patience}
         self._options |= {"application_name": "lapwing", "client_encoding": "UTF8"}
         self._closed: set[str] = set()
 
-    def _told(self, where: str) -> dict[str, Any]:
-        """Return what a URL without its table says."""
+    def _settings(self, where: str) -> dict[str, Any]:
+        """Return the settings in a URL without its table."""
         try:
             return dict(self._driver.conninfo.conninfo_to_dict(where))
         except (self._driver.Error, ValueError):
             pass
-        raise InvalidAddress("table", f"Give {_PLACE}.")  # outside the handler: it may have told the password
+        raise InvalidAddress("table", f"Give {_PLACE}.")  # outside the handler: the error may contain the password
 
     def __repr__(self) -> str:
         return f"Table({self._shown!r})"
 
     def public(self) -> str:
-        """Return the URL without a password, to be written down."""
-        server, mark, asked = re.sub(r"^(\w+://[^:@/]*):[^@/]*@", r"\1@", self._where).partition("?")
-        kept = "&".join(each for each in asked.split("&") if unquote(each.partition("=")[0]) in _HARMLESS)
-        found = server + mark * bool(kept) + kept
-        if self._told(found) != {key: value for key, value in self._told(self._where).items() if key in _HARMLESS}:
+        """Return the URL without a password, to be stored."""
+        server, mark, parameters = re.sub(r"^(\w+://[^:@/]*):[^@/]*@", r"\1@", self._where).partition("?")
+        kept = "&".join(each for each in parameters.split("&") if unquote(each.partition("=")[0]) in _HARMLESS)
+        url = server + mark * bool(kept) + kept
+        harmless = {key: value for key, value in self._settings(self._where).items() if key in _HARMLESS}
+        if self._settings(url) != harmless:
             raise InvalidAddress("table", f"Give {_PLACE}.")
-        return f"{found}#{self._shown.partition('#')[2]}"
+        return f"{url}#{self._shown.partition('#')[2]}"
 
     def fields(self) -> list[Field]:
         found = self.guarded("could not be opened", "Nothing was charged.", self._described)
@@ -153,7 +154,7 @@ class PostgresTable(Table):
         return super().lacking(column, names)
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
-        """Refuse, before anything is charged, also what PostgreSQL itself would refuse before it reads."""
+        """Refuse, before anything is charged, also what PostgreSQL itself would refuse before reading."""
         super().check(schema, columns)
 
         def try_it() -> None:
@@ -183,7 +184,7 @@ class PostgresTable(Table):
             if number is None:
                 raise Problem(
                     f"could not be opened: there is no table {self.relation}, or its schema is closed to this user",
-                    "Names are taken as they are written, in their case.",
+                    "Names are case-sensitive, and taken as they are written.",
                 )
             connection.execute(_SETTINGS)
             yield connection, _place(connection, number), self._types(connection, number)
@@ -219,26 +220,26 @@ class PostgresTable(Table):
 
     def advice(self, error: BaseException) -> str:
         errors = self._driver.errors
-        for kinds, told in (
+        for kinds, hint in (
             ((errors.InsufficientPrivilege,), "The user may not read it: see how-to/postgres.md for what to grant."),
             ((errors.QueryCanceled,), "It was cancelled, or took longer than the server's statement_timeout allows."),
             ((errors.LockNotAvailable,), "Another session holds a lock on it: try again later."),
             (
                 (errors.DiskFull, errors.OutOfMemory, errors.ConfigurationLimitExceeded),
-                "The server ran out of memory, or of the room that it has or allows for temporary files.",
+                "The server ran out of memory, or of space for temporary files.",
             ),
-            ((errors.ReadOnlySqlTransaction,), "A function that it calls writes: nothing may be written."),
+            ((errors.ReadOnlySqlTransaction,), "It calls a function that writes, in a read-only transaction."),
             (
                 (errors.UndefinedTable, errors.UndefinedFunction, errors.UndefinedObject),
-                "A function that it calls relies on search_path: ALTER FUNCTION ... SET search_path.",
+                "It calls a function that relies on search_path: ALTER FUNCTION ... SET search_path.",
             ),
             (
                 (errors.OperationalError,),
-                "The server cannot be reached, or ended the connection; look at the URL, the user and the password.",
+                "The server cannot be reached, or ended the connection; check the URL, the user and the password.",
             ),
         ):
             if isinstance(error, kinds):
-                return told
+                return hint
         return super().advice(error)
 
 
@@ -247,7 +248,7 @@ def _place(connection: Any, number: int) -> str:
     *names, table, full, usage, select = connection.execute(_RELATION, [number]).fetchone()
     place = ".".join(map(POSTGRES.quoted, names))
     for holds, why in (
-        (table, "is no table or view"),
+        (table, "is not a table or view"),
         (usage, f"is closed to this user (GRANT USAGE ON SCHEMA {POSTGRES.quoted(names[0])})"),
         (select, "is closed to this user (GRANT SELECT)"),
         (full, "is a materialized view without data (REFRESH MATERIALIZED VIEW)"),
@@ -258,21 +259,21 @@ def _place(connection: Any, number: int) -> str:
 
 
 def relation_names(relation: str) -> list[str]:
-    """Return the names of a table, and of its schema if there are two, from what is behind the # of a URL.
+    """Return the names of a table, and of its schema if there are two, from what follows the # of a URL.
 
-    Names are taken as they are, in their case; with quotes around it, one may hold a dot.
+    Names are case-sensitive; a name in quotes may contain a dot.
     """
-    told = unquote(relation)
-    if not told:
-        raise InvalidAddress("table", "Name the table behind a #, as in postgresql://user@host/database#table.")
-    parts = re.findall(r'"(?:[^"]|"")+"|[^".]+', told)
-    if not 1 <= len(parts) <= 2 or ".".join(parts) != told or "\0" in told or re.search("[#@/:?]", relation):
+    text = unquote(relation)
+    if not text:
+        raise InvalidAddress("table", "Name the table after a #, as in postgresql://user@host/database#table.")
+    parts = re.findall(r'"(?:[^"]|"")+"|[^".]+', text)
+    if not 1 <= len(parts) <= 2 or ".".join(parts) != text or "\0" in text or re.search("[#@/:?]", relation):
         raise InvalidAddress("table", f"Give {_PLACE}.")
     return [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts]
 
 
 def _driver() -> Any:
-    """Return psycopg, which only those need who have PostgreSQL."""
+    """Return psycopg, which is needed only for PostgreSQL."""
     try:
         return import_module("psycopg")
     except ImportError:
@@ -302,7 +303,7 @@ class _Session:
         self._connection.execute(f"EXPLAIN WITH {', '.join(self._steps)} SELECT * FROM source", self._values)
 
     def _run(self, sql: str, fetch: Callable[[Iterator[Any]], T]) -> T:
-        """Run the query; how far the server is cannot be known."""
+        """Run the query; its progress on the server is not known."""
         text = added(sql.replace("%", "%%"), self._steps)
 
         def work() -> T:
@@ -327,7 +328,7 @@ def _chunks(rows: Iterator[Any]) -> Iterator[list[Any]]:
 def _keys(table: str, column: Column, values: dict[str, Any]) -> str:
     """Return the step that makes a table of public keys; add what it holds to the values.
 
-    A text with a zero byte, which PostgreSQL does not have, cannot occur.
+    A key with a zero byte cannot occur in PostgreSQL.
     """
     listed = [(written(key), i) for i, key in enumerate(column.keys or ())]
     listed = [(key, i) for key, i in listed if not (isinstance(key, str) and "\0" in key)]

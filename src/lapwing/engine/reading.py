@@ -40,8 +40,8 @@ _LARGE = r"U?HUGEINT|DECIMAL\(\d+,\d+\)"
 _TEXT = r"VARCHAR|UUID|JSON|ENUM\(.*\)"
 _MOMENT = r"DATE|TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE"
 _FINE_MOMENT = r"TIMESTAMP_NS|TIMESTAMPTZ_NS"
-"""Of large numbers DuckDB's own conversion is not always the nearest float; of moments with nanoseconds it is the next
-day shortly before midnight, before 1970, and nothing for the largest."""
+"""DuckDB's own conversion does not turn every large number into the nearest float.  It turns moments with nanoseconds
+shortly before midnight, before 1970, into the next day, and the largest into nothing."""
 
 _DOUBLE = "CAST({x} AS DOUBLE)"
 _VARCHAR = "CAST({x} AS VARCHAR)"
@@ -86,10 +86,10 @@ _CELLS: Mapping[str, dict[Kind, str]] = {
     _FINE_MOMENT: {"date": _day(_DAY_OF_NS)},
     '"NULL"': dict.fromkeys(get_args(Kind), "{x}"),
 }
-"""The first type that fits decides how a cell is read; a kind that is not listed has no values of that type."""
+"""The first type that fits decides how a cell is read; a type has no values of the kinds that are not listed."""
 
 MARK = "\1"
-"""What stands before the text of a person who is no text, in a column of Python's objects (``frames``)."""
+"""The prefix of a person who is not a text, in a column of Python objects (``frames``)."""
 
 _UNMARKED = f"CASE WHEN NOT starts_with({{x}}, chr({ord(MARK)})) THEN {{x}} END"
 _PEOPLE = {

@@ -37,18 +37,18 @@ from .header import LONGEST, check_line, first_record, names_in
 from .table import Problem
 
 _BLOCK = 2**21
-"""Bytes that are read together; if all of them are separators, some 70 times as much memory is used."""
+"""Bytes per read; if all of them are separators, about 70 times as much memory is used."""
 
 _LOOKED_AT = 10_000
-"""Rows that are compared with the header, where it may be one of them."""
+"""Rows that are compared with the header, in case it is a row itself."""
 
 _LF, _CR, _QUOTE = b'\n\r"'
 _HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint8).reshape(256, 2)
 _NO_RECORDS = (
-    "has a CSV file in which a quote is never closed, or stands in the middle of a field",
-    "Let a program write the file (it puts a field that holds a quote in quotes, and doubles it), or use Parquet.",
+    "has a CSV file in which a quote is never closed, or is in the middle of a field",
+    "Write it with a CSV library, which quotes fields that contain quotes and doubles the quotes, or use Parquet.",
 )
-_CHANGED = ("has a file that was changed while it was read", "Wait until it is written, and ask again.")
+_CHANGED = ("has a file that was changed while it was read", "Wait until it is completely written, and ask again.")
 
 Positions = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -56,19 +56,19 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Checked:
-    """A CSV file that is well formed, and what one pass over it has shown."""
+    """A well-formed CSV file, and what one pass over it found."""
 
     file: str
     separator: str
     names: tuple[str, ...]
-    """The header, as it is: names may be equal."""
+    """The names in the header; they may repeat."""
 
     plain: bool
     """Whether its lines are the records, and all of them plain."""
 
     line_end: str
     stamp: tuple[int, ...]
-    """What tells whether the file has been changed since."""
+    """What changes if the file is changed."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Records:
     """The records of one CSV file, in files in which every line is one record and nothing is quoted."""
 
     plain: str
-    """Path of a file of lines, of which the first does not count."""
+    """Path of a file of lines, of which the first is skipped."""
 
     line_end: str
     separator: str
@@ -95,7 +95,7 @@ def names(file: str, separator: str) -> list[str]:
 
 
 def begins_with_a_row(file: str, separator: str) -> bool:
-    """Return whether a name in the header stands again below, in its column: then it is no name but a cell."""
+    """Return whether a name in the header occurs again below, in its column: then it is not a name but a cell."""
     with _opened(file) as stream:
         lines = (line.decode("utf-8", "replace") for line in stream)
         rows = csv.reader(lines, delimiter=separator)
@@ -141,7 +141,7 @@ def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
     form = _Form(current.separator, width)
     with _opened(current.file) as stream, _new(folder) as plain, _new(folder) as odd:
         _, text = first_record(stream, current.file)
-        plain.write(b"-\n")  # in place of the header, or a mark of byte order in the first cell would be dropped
+        plain.write(b"-\n")  # instead of the header, or a byte order mark in the first cell would be dropped
         odd.write(b"-\n")
         for part in _parts(stream, text, form):
             lines, records = part.divided(form)
@@ -170,7 +170,7 @@ def read_sql(files: Sequence[Records]) -> str:
 
 
 def _read_csv(paths: Sequence[str], separator: str, columns: Sequence[str], line_end: str, longest: int) -> str:
-    """Return what reads files of lines; their sizes are such that no line is lost at the border of two buffers."""
+    """Return the SQL that reads files of lines, with buffers so large that no line is lost between two of them."""
     files = ", ".join(literal(escape(path)) for path in paths)
     types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
     longest += 64
@@ -208,8 +208,8 @@ def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
     """
     before, quoted = _LF, False
     while True:
-        more = stream.read(_BLOCK)
-        text += more
+        block = stream.read(_BLOCK)
+        text += block
         data = np.frombuffer(text + b"\n\n", np.uint8)  # the end of the file is a line end, too
         quotes = np.flatnonzero(data == _QUOTE)
         opening, closing = (quotes[1::2], quotes[::2]) if quoted else (quotes[::2], quotes[1::2])
@@ -220,7 +220,7 @@ def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
         line_ends = (data[before_line_end + 1] == _CR) & (data[before_line_end + 2] == _LF)
         if not form.is_border[previous].all() or not line_ends.all():
             raise Problem(*_NO_RECORDS)
-        if not more:
+        if not block:
             break
         gone, text = text[:-2], text[-2:]  # what follows the last two is not known yet
         if gone:
@@ -241,11 +241,11 @@ class _Form:
         self.others = bytes(byte for byte in range(256) if byte not in signs)
         self.is_sign = bytes(byte in signs for byte in range(256))
         self.is_border = np.isin(np.arange(256), [self.separator, _LF, _QUOTE])
-        """What may stand before an opening quote; after a closing one it may be a line end with CR, too."""
+        """What may precede an opening quote; a closing one may also be followed by a line end with CR."""
 
 
 class _Signs(NamedTuple):
-    """The bytes of a text that mean something: where they are, which they are, whether what follows is in quotes."""
+    """The special bytes of a text: where they are, which they are, and whether what follows is in quotes."""
 
     at: Positions
     byte: NDArray[np.uint8]
@@ -305,8 +305,8 @@ class _Mixed(NamedTuple):
 def _without_plain_lines(stream: io.BufferedIOBase, text: bytes, form: _Form, line_end: bytes) -> bytes:
     """Read ``text`` and what follows it in a stream as long as it is plain; return what was read and is not."""
     while True:
-        more = stream.read(_BLOCK)
-        text = text + more if more else _ended(text, line_end)
+        block = stream.read(_BLOCK)
+        text = text + block if block else _ended(text, line_end)
         lines = _lines(text, form)
         if lines is None or lines.line_end != line_end:
             return text
@@ -317,13 +317,13 @@ def _parts(stream: io.BufferedIOBase, text: bytes, form: _Form) -> Iterator[_Lin
     """Yield the records of ``text`` and what follows it in a stream, which are well formed."""
     passed, quoted = 0, False  # of a record that is already too long: how much is gone, and whether it is in quotes
     while True:
-        more = stream.read(_BLOCK)
-        text = text + more if more else _ended(text)
+        block = stream.read(_BLOCK)
+        text = text + block if block else _ended(text)
         part = (None if passed else _lines(text, form)) or _mixed(text, form, passed, quoted)
         if part is not None:
             yield part
             text, passed, quoted = text[len(part.text) :], 0, False
-        if not more:
+        if not block:
             return
         if passed + len(text) > LONGEST + 2:
             passed, quoted, text = passed + len(text), quoted ^ (text.count(b'"') % 2 == 1), b""
@@ -337,20 +337,20 @@ def _ended(text: bytes, line_end: bytes = b"\n") -> bytes:
 
 
 def _lines(text: bytes, form: _Form) -> _Lines | None:
-    """Return the lines of a text if all are plain records; this is by far faster than to look at each."""
+    """Return the lines of a text if all are plain records; this is far faster than looking at each."""
     text = text[: text.rfind(b"\n") + 1]
     signs = text.translate(None, form.others)
     has_quotes = b'"' in signs
     if has_quotes:
         if b'"""' in signs:  # a doubled quote
             return None
-        signs = signs.replace(b'""', b"")  # fields in which there is nothing that means anything
+        signs = signs.replace(b'""', b"")  # fields without special bytes
     line_end = b"\r\n" if text.endswith(b"\r\n") else b"\n"
     line = bytes([form.separator]) * (form.width - 1) + line_end
     count = len(signs) // len(line)
     if not count or signs != line * count or (line_end == b"\r\n" and text.count(line_end) != count):
         return None
-    if form.width == 1 and re.search(rb'(?:^|\n)(?:"")?\r?\n', text):  # DuckDB would lose an empty line now and then
+    if form.width == 1 and re.search(rb'(?:^|\n)(?:"")?\r?\n', text):  # DuckDB would sometimes lose an empty line
         return None
     step = LONGEST // 2  # a line that is too long spans a whole step
     if any(text.find(b"\n", start, start + step) < 0 for start in range(0, len(text), step)) or _not_utf8(text).size:
@@ -381,7 +381,7 @@ def _not_utf8(text: bytes) -> Positions:
     """Return where the bytes are that are not part of a character in UTF-8."""
     if text.isascii():
         return np.zeros(0, np.intp)
-    replaced = text.decode("utf-8", "surrogateescape").encode("utf-8", "replace")  # each of them by one byte, "?"
+    replaced = text.decode("utf-8", "surrogateescape").encode("utf-8", "replace")  # each becomes one byte, "?"
     if replaced == text:
         return np.zeros(0, np.intp)
     return np.flatnonzero(np.frombuffer(replaced, np.uint8) != np.frombuffer(text, np.uint8))

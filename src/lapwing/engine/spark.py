@@ -1,14 +1,14 @@
 """Spark: a data frame, a table of the active session (spark:clinic.visits), or one behind Spark Connect.
 
-A Connect URL names the server, and behind a # the table: sc://spark.example:15002/;token=…#clinic.visits.  Behind a URL
-the session is our own; else it is the user's: no setting of it is changed, and the SQL means the same whatever they
-are.
+A Connect URL names the server, and after a # the table: sc://spark.example:15002/;token=…#clinic.visits.  With a URL,
+the session is our own; otherwise it is the user's: none of its settings is changed, and the SQL means the same under
+all settings.
 
 Every query reads the rows once.  The rows of one person meet in one task, which counts and weighs the same rows, so
 that claims E2 and K3 hold for a table that changes while it is read, and for one that is random.  There is one
-exception, and Spark owns it: when a machine is lost, its part is computed again.  From rows that are then others, a
-person can come to count once with the old rows and once with the new.  Read such a table from a snapshot (a version of
-a Delta or Iceberg table), or from a copy in files.
+exception, which Spark causes: when a machine is lost, its part is computed again.  If the rows have changed by then, a
+person can count once with the old rows and once with the new ones.  Read such a table from a snapshot (a version of a
+Delta or Iceberg table), or from a copy in files.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DAY = (
     f"date_from_unix_date(CAST(unix_micros({{x}}) DIV {_MICROS} "
     f"- CASE WHEN MOD(unix_micros({{x}}), {_MICROS}) < 0 THEN 1 ELSE 0 END AS INT))"
 )
-"""The day of a moment in UTC, whatever the session's time zone."""
+"""The day of a moment in UTC, in every session time zone."""
 
 _IN_YEARS = "CASE WHEN {day} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {day} END"
 _STRING = "CAST({x} AS STRING)"
@@ -73,16 +73,15 @@ _PEOPLE = {
 }
 """How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
 
-Texts are equal only byte by byte.  A cast of a decimal may write an exponent, as a setting decides; a format does
-not."""
+Texts are compared byte by byte.  A setting may make a cast of a decimal write an exponent; a format does not."""
 
 
 _PATIENCE = {"max_retries": 5, "max_backoff": 10_000}
-"""How long to try to reach a server: a quarter of a minute, in place of Spark's ten minutes."""
+"""How long to try to reach a server: 15 seconds instead of Spark's ten minutes."""
 
 
 def is_spark(given: Any) -> bool:
-    """Return whether this is an object of Spark, which must have been imported to make it."""
+    """Return whether this is an object of Spark; if so, Spark has been imported."""
     return type(given).__module__.startswith("pyspark.")
 
 
@@ -126,14 +125,12 @@ class SparkTable(Table):
     def fields(self) -> list[Field]:
         def describe() -> tuple[bool, list[Field]]:
             with self._given() as frame:
-                frame.sparkSession.sql("SELECT 1").collect()  # a frame knows its schema when its session has ended
+                frame.sparkSession.sql("SELECT 1").collect()  # a frame knows its schema after its session has ended
                 return frame.isStreaming, _fields(frame)
 
         streams, fields = self.guarded("could not be opened", "Nothing was charged.", describe)
         if streams:
-            raise InvalidRequest(
-                "The table is a stream", "Give a table or a data frame whose rows are there to be counted."
-            )
+            raise InvalidRequest("The table is a stream", "Give a table or a data frame that is not a stream.")
         return fields
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
@@ -142,7 +139,7 @@ class SparkTable(Table):
         if odd:
             raise InvalidSource(
                 self.name,
-                f'has a column "{odd[0]}", whose name Spark would change: names have no ${{ in them',
+                f'has a column "{odd[0]}", whose name Spark would change: names must not contain ${{',
                 "Name a view in which it is renamed.",
             )
 
@@ -170,8 +167,8 @@ class SparkTable(Table):
             given = frame.toDF(*(f"c{at}" for at in range(len(fields))))  # another column may differ by its case alone
             views = {"given": given, **{table: _keys(session, schema.columns[keys[table]]) for table in keys}}
             try:
-                for view, made in views.items():
-                    made.createOrReplaceTempView(prefix + view)
+                for view, content in views.items():
+                    content.createOrReplaceTempView(prefix + view)
                 steps = [f"source AS (SELECT {', '.join(cells) or '1 AS one'} FROM {prefix}given)"]
                 steps += [f"{table} AS (SELECT key, number FROM {prefix}{table})" for table in keys]
                 yield _Session(session, steps, progress)
@@ -185,9 +182,9 @@ class SparkTable(Table):
         if "PySparkRuntimeError" in kinds and getattr(error, "getCondition", str)() == "JAVA_GATEWAY_EXITED":
             return "Spark needs Java 17 or later: install it, or let JAVA_HOME name it."
         if "AnalysisException" in kinds:
-            return "There is no such table for this session, or it has changed; spark.table(…) says more."
+            return "This session has no such table, or the table has changed; spark.table(…) says more."
         if "SparkConnectGrpcException" in kinds or "RpcError" in kinds:
-            return "The server cannot be reached, or ended the session; look at the URL."
+            return "The server cannot be reached, or ended the session; check the URL."
         return super().advice(error)
 
 
@@ -201,7 +198,7 @@ def _reading(type_name: str, how: Mapping[str, str]) -> str | None:
 
 
 def _driver() -> Any:
-    """Return pyspark.sql, which only those need who have Spark."""
+    """Return pyspark.sql, which is needed only for Spark."""
     try:
         return import_module("pyspark.sql")
     except ImportError:
@@ -210,9 +207,9 @@ def _driver() -> Any:
 
 @contextmanager
 def remote(url: str) -> Iterator[Any]:
-    """Yield a session of our own on a server; the builder of sessions would give any that there is, on any server."""
+    """Yield our own session on a server; the session builder would return any existing session, on any server."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # about a pandas that is too new for Spark: none is needed here
+        warnings.simplefilter("ignore", FutureWarning)  # about a pandas too new for Spark; none is needed
         policy = import_module("pyspark.sql.connect.client.retries").DefaultPolicy
         session = import_module("pyspark.sql.connect.session").SparkSession(connection=url)
     client = session.client
@@ -228,8 +225,8 @@ def remote(url: str) -> Iterator[Any]:
 
 
 def _loggers() -> list[logging.Logger]:
-    """Return the loggers of Spark's Python side, which tell what the engine says."""
-    get = import_module("pyspark.logger").PySparkLogger.getLogger  # of this class, or the user's own errors would fail
+    """Return the loggers of Spark's Python side, which repeat the engine's messages."""
+    get = import_module("pyspark.logger").PySparkLogger.getLogger  # of this class, or the user's logging would fail
     return [*map(get, _LOGGERS), *map(logging.getLogger, _WIRES)]
 
 
@@ -242,15 +239,15 @@ class _Session:
         self._progress = progress
 
     def integers(self, sql: str) -> list[NDArray[Any]]:
-        def fetch(made: Any) -> list[NDArray[Any]]:
-            table = made.toArrow()
+        def fetch(result: Any) -> list[NDArray[Any]]:
+            table = result.toArrow()
             return [_column(table.column(i)) for i in range(table.num_columns)]
 
         return self._run(sql, fetch)
 
     def keys(self, sql: str) -> list[tuple[Key, int]]:
-        def fetch(made: Any) -> list[tuple[Key, int]]:
-            keys, people = made.toArrow().columns
+        def fetch(result: Any) -> list[tuple[Key, int]]:
+            keys, people = result.toArrow().columns
             return list(zip(keys.to_pylist(), people.to_pylist(), strict=True))
 
         return self._run(sql, fetch)
@@ -271,7 +268,7 @@ class _Session:
 
 
 class _Local:
-    """The jobs of a query in a session of this process: one group, whatever thread of Spark's starts them."""
+    """The jobs of a query in a session of this process: one job group, from all of Spark's threads."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
@@ -279,7 +276,7 @@ class _Local:
 
     @contextmanager
     def marked(self) -> Iterator[None]:
-        """Make what this thread starts one group."""
+        """Put the jobs that this thread starts into one group."""
         marks = {"spark.jobGroup.id": self._name, "spark.job.interruptOnCancel": "true"}
         context = self._session.sparkContext
         for mark, value in marks.items():
@@ -301,12 +298,12 @@ class _Local:
         return 0.0
 
     def cancel(self) -> None:
-        """End the jobs; tags would not do, for the thread that Spark collects a result in does not have them."""
+        """Cancel the jobs by their group; Spark collects results in a thread that does not have the tags."""
         self._session.sparkContext.cancelJobGroup(self._name)
 
 
 class _Remote:
-    """The jobs of a query behind Connect: they have a tag, and the thread that waits is told how far they are."""
+    """The jobs of a query behind Connect: they have a tag, and Spark reports their progress to the waiting thread."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
@@ -318,35 +315,35 @@ class _Remote:
 
     @contextmanager
     def marked(self) -> Iterator[None]:
-        """Tag what this thread starts, and listen to what it is told."""
+        """Tag the jobs that this thread starts, and listen to their progress."""
         self._thread = threading.get_ident()
-        self._session.registerProgressHandler(self._told)
+        self._session.registerProgressHandler(self._progressed)
         self._session.addTag(self._name)
         try:
             yield
         finally:
             self._session.removeTag(self._name)
-            self._session.removeProgressHandler(self._told)
+            self._session.removeProgressHandler(self._progressed)
 
-    def _told(self, stages: Any = None, **_: Any) -> None:
-        if threading.get_ident() == self._thread:  # other threads of the session have queries of their own
+    def _progressed(self, stages: Any = None, **_: Any) -> None:
+        if threading.get_ident() == self._thread:  # other threads of the session have their own queries
             with suppress(Exception):
                 self._begun = self._begun or bool(stages)
                 self._done = _share([(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()])
 
     def share(self) -> float:
-        """Return the share that is done, as it was last told."""
+        """Return the share that is done, as last reported."""
         return self._done
 
     def cancel(self) -> None:
-        """End the jobs, once there are any: a query is interrupted but once, and may not notice before."""
+        """Cancel the jobs once they have started: an interrupt is sent only once, and earlier ones may be missed."""
         self._asked += 1
         if self._begun or self._asked > 30:
             self._session.interruptTag(self._name)
 
 
 def _share(stages: Sequence[tuple[int, int]]) -> float:
-    """Return the share of (done, all) tasks of the stages that have begun; of others some will be skipped."""
+    """Return the share of (done, all) tasks of the stages that have begun; some of the others will be skipped."""
     begun = [(done, tasks) for done, tasks in stages if done > 0]
     return sum(done for done, _ in begun) / max(sum(tasks for _, tasks in begun), 1)
 
@@ -362,7 +359,7 @@ def _keys(session: Any, declared: Column) -> Any:
     """Return the table of a column's public keys."""
     arrow = import_module("pyarrow")
     keys = list(map(written, declared.keys or ()))
-    made = session.createDataFrame(
+    table = session.createDataFrame(
         arrow.table({"key": arrow.array(keys), "number": arrow.array(range(len(keys)), arrow.int32())})
     )
-    return made.selectExpr(f"CAST(key AS {SPARK.types[declared.kind]}) AS key", "number")
+    return table.selectExpr(f"CAST(key AS {SPARK.types[declared.kind]}) AS key", "number")

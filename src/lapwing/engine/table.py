@@ -1,7 +1,7 @@
-"""What every engine has in common: a table that can be described and asked for integers, and errors that tell no data.
+"""What all engines share: a table that can be described and queried for integers, and errors that reveal no data.
 
-An engine's module only connects and runs.  What it says when it fails may quote a cell, so it is dropped: an
-``EngineError`` says what the caller can know, and the log ``lapwing.engine`` the kind of failure.
+An engine's module only connects and runs.  Its error messages may quote a cell, so they are dropped: an
+``EngineError`` says what the caller may know, and the log ``lapwing.engine`` has the kind of failure.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ log.addHandler(logging.NullHandler())
 
 
 class Integers(NamedTuple):
-    """What an engine returns: columns of sums (group, rows, …), and those of each SQL of its own (group, …)."""
+    """What an engine returns: the columns of the sums (group, rows, …), and of each measurement with its own SQL."""
 
     sums: list[NDArray[Any]]
     own: list[list[NDArray[Any]]]
 
 
 class Session(Protocol):
-    """An open connection on which ``source`` and the tables of keys are there to be asked."""
+    """An open connection with ``source`` and the tables of keys, ready for queries."""
 
     def integers(self, sql: str) -> list[NDArray[Any]]:
-        """Return the columns of a result: int64, or objects that are Python's integers where one is larger.
+        """Return the columns of a result: int64, or Python integers as objects if one is larger.
 
         There may be none if there are no rows.
         """
@@ -57,7 +57,7 @@ class Session(Protocol):
 
 
 class Field(NamedTuple):
-    """A column as the table describes it: its label, which in a frame may be no text, and its type."""
+    """A column as the table describes it: its label, which in a frame may not be a text, and its type."""
 
     name: Any
     type: str
@@ -75,16 +75,16 @@ class Table(ABC):
 
     dialect: ClassVar[Dialect]
     hint: ClassVar[str] = ""
-    """What may be wrong where nothing else is known."""
+    """A possible cause, if nothing else is known."""
 
     folder: Path | None = None
-    """The folder of its files, in which its ledger is kept; None where the rows are in no files of their own."""
+    """The folder of its files, in which its ledger is kept; None if the rows are not in files."""
 
     is_csv = False
     """Whether the rows are lines of text, of which some may be left out."""
 
     stored = False
-    """Whether the rows are kept as they are; those of a frame, a view or a relation may be what a filter left."""
+    """Whether the rows are kept as they are; those of a frame, a view or a relation may be the result of a filter."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -93,11 +93,11 @@ class Table(ABC):
     def fields(self) -> list[Field]:
         """Return the names and types of all columns, in their order, from the table's own description.
 
-        Names are raw, as the table has them: they may repeat, and the columns of a frame may have labels that are none.
+        Names are raw, as the table has them: they may repeat, and the labels of a frame's columns may not be texts.
         """
 
     def check_names(self) -> None:  # noqa: B027  # only lines of text can lack names
-        """Refuse a table whose names look like cells, before they are written down; for ``lapwing init``."""
+        """Refuse a table whose names look like cells, before they are written to a file; for ``lapwing init``."""
 
     @abstractmethod
     def opened(
@@ -106,7 +106,7 @@ class Table(ABC):
         """Return a session with these columns, that of people, and tables of keys (of which column)."""
 
     def advice(self, error: BaseException) -> str:
-        """Return what to do about a failure, by its kind alone."""
+        """Return what to do about a failure, from its kind alone."""
         return f"{self.hint} The kind of failure is in Python's log lapwing.engine.".lstrip()
 
     def holds(self, file: Path) -> bool:
@@ -114,7 +114,7 @@ class Table(ABC):
         return False
 
     def modified(self) -> datetime | None:
-        """Return when the files of the table were last modified; None where it has none, or they are out of reach."""
+        """Return when the files of the table were last modified; None if it has no files, or they cannot be reached."""
         return None
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
@@ -134,7 +134,7 @@ class Table(ABC):
             self.check_person(types[-1])
 
     def places(self, wanted: Sequence[str], fields: Sequence[Field]) -> list[int]:
-        """Return where columns stand; refuse one that is not there, or could be taken for another."""
+        """Return the positions of columns; refuse one that is missing, or could be confused with another."""
         found = []
         names = [field.name for field in fields]
         for name, at in zip(wanted, places(self.name, wanted, names), strict=True):
@@ -150,7 +150,7 @@ class Table(ABC):
         advice = "Make it a text or a whole number, so that no two people look the same."
         if _FLOAT.fullmatch(type_name):
             advice = (
-                "Floats do not tell large whole numbers apart. Make it a text or a whole number; in pandas, a column "
+                "Floats cannot distinguish large whole numbers. Make it a text or a whole number; in pandas, a column "
                 'of whole numbers with a missing cell stays one as "Int64".'
             )
         raise InvalidSource(self.name, f"has a person column of type {short(type_name)}", advice)
@@ -160,7 +160,7 @@ class Table(ABC):
         return f'declares the column "{column}", which its table does not have', "`lapwing init` lists its columns."
 
     def reads(self, type_name: str, kind: Kind) -> bool:
-        """Return whether a column of this type can be read as declared, whatever its cells hold."""
+        """Return whether every cell of a column of this type can be read as declared."""
         return True
 
     @abstractmethod
@@ -170,15 +170,15 @@ class Table(ABC):
     def tally(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> Integers:
         """Run the query; return its integers."""
         queries = [*([] if lowered.sums is None else [lowered.sums]), *lowered.own]
-        told = None if progress is None else _Shares(progress, len(queries))
+        shares = None if progress is None else _Shares(progress, len(queries))
 
         def work() -> Integers:
             found = []
-            with self.opened(schema, lowered.columns, dict(lowered.keys), told) as session:
+            with self.opened(schema, lowered.columns, dict(lowered.keys), shares) as session:
                 for sql in queries:
                     found.append(session.integers(sql))
-                    if told is not None:
-                        told.done += 1
+                    if shares is not None:
+                        shares.done += 1
             sums = [] if lowered.sums is None else found.pop(0)
             return Integers(sums, found)
 
@@ -190,14 +190,14 @@ class Table(ABC):
         """Run the query of ``lower_keys``; return the keys that occur and how many people have each."""
 
         def work() -> list[tuple[Key, int]]:
-            told = None if progress is None else _Shares(progress, 1)
-            with self.opened(schema, lowered.columns, {}, told) as session:
+            shares = None if progress is None else _Shares(progress, 1)
+            with self.opened(schema, lowered.columns, {}, shares) as session:
                 return session.keys(lowered.sql)
 
         return self.guarded("failed while it was read", COMPLETE, work)
 
     def guarded(self, what: str, budget: str, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns; turn what the engine or the system says into an error that tells no data."""
+        """Return what ``work`` returns; turn errors of the engine or the system into one that reveals no data."""
         try:
             return work()
         except InvalidSource:
@@ -205,14 +205,14 @@ class Table(ABC):
         except Problem as problem:
             what, advice = problem.args
             failure = EngineError(self.name, what, budget, advice)
-        except Exception as error:  # whatever it is, its text may quote a cell
+        except Exception as error:  # of any kind: its text may quote a cell
             log.error("source %s %s: %s", self.name, what, type(error).__name__)
             failure = EngineError(self.name, what, budget, self.advice(error))
         raise failure  # here, outside the handlers, so that the engine's own error is not chained to it
 
 
 class _Shares:
-    """Is told the share of a query that is done, and tells the share of all of them, which does not fall."""
+    """Receives the share of one query that is done, and reports the share of all of them, which never falls."""
 
     def __init__(self, progress: Progress, queries: int) -> None:
         self._progress = progress
@@ -229,14 +229,14 @@ _FLOAT = re.compile("float.*|real|double.*", re.IGNORECASE)
 
 
 def short(type_name: str) -> str:
-    """Return a type without what is in its brackets: an ENUM has values there."""
+    """Return a type without its brackets, which contain the values of an ENUM."""
     return re.split("[(<]", type_name)[0]
 
 
 def whole_columns(chunks: Iterable[Sequence[Sequence[Any]]]) -> list[NDArray[Any]]:
-    """Return the columns of rows that come in chunks, so that few are held as Python's objects at once.
+    """Return the columns of rows that come in chunks, so that few are held as Python objects at once.
 
-    Of no rows there are no columns.
+    If there are no rows, there are no columns.
     """
     found = [[column(list(map(int, each))) for each in zip(*rows, strict=True)] for rows in chunks]
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
@@ -259,14 +259,14 @@ def interruptible(work: Callable[[], T], tell: Callable[[], None], cancel: Calla
             while wait([running], patience).not_done:
                 with suppress(Exception):  # the engine may be gone
                     cancel()
-                patience = 0.1  # then again: what was only about to begin was not there to be cancelled
+                patience = 0.1  # then again: a query that was about to begin could not be cancelled yet
             raise
         return running.result()
 
 
 @contextmanager
 def quiet(*loggers: logging.Logger) -> Iterator[None]:
-    """Keep a library from logging what this work, in this thread or one it starts, makes the engine say."""
+    """Keep a library from logging the engine's messages about work in this thread or one it starts."""
     mine = threading.get_ident()
 
     def others(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""The chain of a ledger: how entries are hashed, and what each must follow from (claim L4)."""
+"""The hash chain of a ledger: how entries are hashed, and how each must follow from those before it (claim L4)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from .store import Row
 
 START = "0" * 64
-"""What stands for the hash before the first entry."""
+"""The hash that the first entry takes as the previous one."""
 
 
 class State:
@@ -23,7 +23,7 @@ class State:
         self.keys: set[str] = set()
 
     def fault(self, row: Row, number: int) -> str | None:
-        """Return what is wrong with the entry, if anything, and take it in."""
+        """Return what is wrong with the entry, if anything, and update the state with it."""
         if row["number"] != number:
             return "is missing"
         if row["previous"] != self.previous:
@@ -32,7 +32,7 @@ class State:
             return "does not match its hash"
         try:
             adds_up = self._follows(row)
-        except (KeyError, TypeError):  # a hash made anew over something that is no entry
+        except (KeyError, TypeError):  # the hash was recomputed, but the fields are not those of an entry
             adds_up = False
         if not adds_up:
             return "does not add up"
@@ -71,18 +71,18 @@ class State:
 
 
 def digest(row: Row) -> str:
-    """Return the hash of an entry: of the canonical JSON of its fields that are set, but the hash itself."""
+    """Return the hash of an entry: of the canonical JSON of its non-empty fields, except the hash itself."""
     fields = {name: value for name, value in row.items() if value is not None and name != "hash"}
     return sha256(json.dumps(fields, sort_keys=True, separators=(",", ":"), default=_foreign))
 
 
 def _foreign(value: object) -> list[str]:
-    """Return something for what JSON does not know and only a damaged file can hold."""
+    """Return a substitute for a value that JSON cannot hold and only a damaged file can contain."""
     return ["foreign", type(value).__name__, repr(value)]
 
 
 def question_key(epsilon: int, delta: int, question: str) -> str:
-    """Return what makes a question the same as another."""
+    """Return the text that is equal for equal questions."""
     return sha256(f"{epsilon} {delta} {question}")
 
 

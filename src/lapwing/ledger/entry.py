@@ -88,7 +88,7 @@ def entry_of(row: Row, answer: str | None = None, *, repeated: bool = False, rec
 
 
 def canonical_json(value: Any, name: str) -> str:
-    """Return the canonical JSON of a question or an answer: what it is after one way through JSON, keys sorted."""
+    """Return the canonical JSON of a question or an answer: encoded and decoded once, with sorted keys."""
     try:
         return json.dumps(json.loads(json.dumps(value, allow_nan=False)), sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):

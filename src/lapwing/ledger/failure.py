@@ -1,6 +1,6 @@
-"""What a failure of the ledger's database means, told by its type: SQLite's code, the server's SQLSTATE, the errno.
+"""What a failure of the ledger's database means, by its type: SQLite's code, the server's SQLSTATE, the errno.
 
-Nobody's words are read: they differ by version and language, and go to the operator's log alone.
+Error messages are not parsed, since they differ by version and language; they go only to the operator's log.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _log = logging.getLogger("lapwing.ledger")
 _log.addHandler(logging.NullHandler())  # silent unless the operator sets up logging
 
 _FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeError, OSError, OverflowError)
-"""What a database, a file system and a damaged ledger bring."""
+"""The errors that a database, a file system or a damaged ledger can raise."""
 
 Meaning = tuple[str, str]
-"""What is the matter with the ledger, and what to do."""
+"""What is wrong with the ledger, and what to do."""
 
 _AGAIN = "Try again: what was charged stays charged, and nothing is charged twice."
 _RESTORE = "Restore it from a copy, and compare heads."
 
 _BUSY = "is busy: another process holds it", _AGAIN
-_FULL = "cannot be written: the disk is full", f"Make room. {_AGAIN}"
-_DISK = "cannot be written: the disk refuses", f"Make room, or see to the disk. {_AGAIN}"
+_FULL = "cannot be written: the disk is full", f"Free some space. {_AGAIN}"
+_DISK = "cannot be written: the disk refuses", f"Free some space, or check the disk. {_AGAIN}"
 _READ_ONLY = "cannot be written: it is read-only", "Make it writable, or ask its owner."
 _FORBIDDEN = "cannot be used: permission denied", "Ask its owner."
-_CLOSED = "cannot be opened", "Is its folder there, and may it be written?"
+_CLOSED = "cannot be opened", "Does its folder exist, and can you write to it?"
 _BAD_PATH = "cannot be opened", "Give another path."
 _GONE = "has gone", "Restore it; a new one would start at zero."
 _OTHER_FILE = "is not a ledger but some other file", "Give another path."
@@ -42,12 +42,12 @@ _MALFORMED = "is damaged: the file is malformed", _RESTORE
 _NO_TABLES = "is damaged: its tables are gone", _RESTORE
 _UNREACHABLE = "cannot be reached", f"Is the server running? {_AGAIN}"
 _CROWDED = "cannot be used: the server has no memory or connection left", _AGAIN
-_REFUSED = "cannot be used: the database refuses", f"Its words are in the log `lapwing.ledger`. {_AGAIN}"
+_REFUSED = "cannot be used: the database refuses", f"Its message is in the log `lapwing.ledger`. {_AGAIN}"
 
 _BY_SQLITE_CODE = {
     sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_LOCKED: _BUSY,
-    sqlite3.SQLITE_PROTOCOL: _BUSY,  # the locks could not be had, after many attempts
+    sqlite3.SQLITE_PROTOCOL: _BUSY,  # the locks could not be acquired, after many attempts
     sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_IOERR: _DISK,
     sqlite3.SQLITE_READONLY: _READ_ONLY,
@@ -68,7 +68,7 @@ _BY_SQLSTATE = {
     "53100": _FULL,
     "55P03": _BUSY,
     "57": _UNREACHABLE,  # it is shutting down or starting
-    "57014": _BUSY,  # a limit of the server on the time of a statement
+    "57014": _BUSY,  # the server's limit on the time of a statement
     "58": _DISK,
     "XX001": _MALFORMED,
     "XX002": _MALFORMED,
@@ -92,7 +92,7 @@ _BY_ERRNO = {
 
 @contextmanager
 def plainly(where: str, engine: sa.Engine) -> Iterator[None]:
-    """Say in our words what failed; what the database or the system says goes to the operator's log only."""
+    """Raise what failed in our own words; the message of the database or the system goes only to the operator's log."""
     try:
         yield
     except _FAILURES as error:
@@ -102,18 +102,18 @@ def plainly(where: str, engine: sa.Engine) -> Iterator[None]:
 
 @contextmanager
 def transaction(where: str, engine: sa.Engine, *, write: bool) -> Iterator[sa.Connection]:
-    """Run a block in one transaction, and say plainly what failed in it."""
+    """Run a block in one transaction, and translate its failures."""
     with plainly(where, engine), store.open_connection(engine, write=write) as connection, connection.begin():
         yield connection
 
 
 def meaning(error: Exception, engine: sa.Engine) -> Meaning:
     """Return what a failure means."""
-    cause = getattr(error, "orig", None) or error  # what the driver raised, without SQLAlchemy's words around it
+    cause = getattr(error, "orig", None) or error  # the driver's own error, without SQLAlchemy's wrapper
     if isinstance(cause, OSError):
         return _BY_ERRNO.get(cause.errno or 0, _REFUSED)
     if isinstance(cause, sqlite3.Error):
-        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the kind; the rest of the code is its finer reason
+        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # the primary code; the rest is a more detailed reason
         if code == sqlite3.SQLITE_ERROR and _lacks_tables(engine):
             return _NO_TABLES
         return _BY_SQLITE_CODE.get(code, _REFUSED)
@@ -124,7 +124,7 @@ def meaning(error: Exception, engine: sa.Engine) -> Meaning:
 
 
 def _lacks_tables(engine: sa.Engine) -> bool:
-    """Return whether a table of the ledger is gone: SQLite has no code of its own for that."""
+    """Return whether a table of the ledger is gone: SQLite has no separate code for that."""
     with suppress(*_FAILURES), store.open_connection(engine, write=False) as connection, connection.begin():
         return not set(store.metadata.tables) <= store.tables(connection)
     return False

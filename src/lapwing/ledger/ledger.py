@@ -45,11 +45,11 @@ from .failure import plainly, transaction
 from .store import VERSION, Row, Store, Turn
 
 _WAIT = 30
-"""How many seconds to wait for others who write, if nobody says."""
+"""The default number of seconds to wait for other writers."""
 
 
 class Ledger:
-    """A ledger in an SQLite file or a PostgreSQL database; make one with ``Ledger.open``."""
+    """A ledger in an SQLite file or a PostgreSQL database; create one with ``Ledger.open``."""
 
     def __init__(self, kept: Store) -> None:
         self._kept = kept
@@ -70,13 +70,13 @@ class Ledger:
         *,
         wait: float = _WAIT,
     ) -> Ledger:
-        """Open the ledger, and check its chain; make it first if it is new and ε is given.
+        """Open the ledger, and check its chain; create it first if it is new and ε is given.
 
         Args:
             where: the path of an SQLite file, or a postgresql:// URL.
-            epsilon: the total that may ever be spent; of a ledger that exists it must be the total it has.
+            epsilon: the total that may ever be spent; for an existing ledger it must be the ledger's total.
             delta: the total δ, likewise; 0 if not given.
-            wait: how many seconds to wait for others who write.
+            wait: how many seconds to wait for other writers.
         """
         total = None if epsilon is None else nano(epsilon)
         total_delta = None if delta is None else atto(delta)
@@ -86,7 +86,7 @@ class Ledger:
             if total is None:
                 raise NoLedger(ledger.where)
             ledger._create(total, total_delta or 0, patience)
-            ledger._exists()  # if something else was put there meanwhile, it is refused
+            ledger._exists()  # if something else was created there in the meantime, it is refused
         last = ledger._check_chain()
         for asked, has, unit, letter in (
             (total, last["total"], NANO, "ε"),
@@ -95,9 +95,9 @@ class Ledger:
             if asked is not None and asked != has:
                 raise LedgerError(
                     ledger.where,
-                    f"was asked to have the total {letter} = {exact.text(Fraction(asked, unit))}, "
+                    f"was opened with the total {letter} = {exact.text(Fraction(asked, unit))}, "
                     f"but it has {exact.text(Fraction(has, unit))}",
-                    f"Change the total by an entry of its own: `lapwing ledger {quote(ledger.where)} total`.",
+                    f"Change the total with a separate entry: `lapwing ledger {quote(ledger.where)} total`.",
                 )
         return ledger
 
@@ -181,7 +181,7 @@ class Ledger:
             question: anything that JSON can hold; two questions are the same when their JSON is.
             epsilon: the ε of the release.
             delta: the δ of the release.
-            analyst: whose cap it counts against, beside the total.
+            analyst: whose cap it counts against, in addition to the total.
 
         Returns:
             the entry, durable.  If it is ``answered``, show its answer; else answer it and ``record`` the answer.
@@ -348,7 +348,7 @@ class Ledger:
         return self._sound(rows[0])
 
     def _found(self, connection: sa.Connection, row: Row) -> Entry:
-        """Return an entry that was there before, with its answer."""
+        """Return an existing entry, with its answer."""
         text, time = self._text(connection, row)
         return entry_of(row, text, repeated=True, recorded_at=time)
 
@@ -394,16 +394,16 @@ class Ledger:
         turn.last = row
         return row
 
-    # --- making one ---
+    # --- creating one ---
 
     def _exists(self) -> bool:
-        """Return whether there is a ledger of a known version; refuse what is something else."""
+        """Return whether there is a ledger of a known version; refuse anything else."""
         with plainly(self.where, self._engine):
             if not store.is_there(self._kept):
                 return False
         server = self._kept.file is None
         with self._transaction(write=server) as connection:
-            if server:  # one that is being made has some of its tables, or tables without rows
+            if server:  # one that is being created has some of its tables, or tables without rows
                 store.lock_making(connection, shared=True)
             return self._is_made(connection)
 
@@ -425,7 +425,7 @@ class Ledger:
         return True
 
     def _create(self, total: int, total_delta: int, wait: Fraction) -> None:
-        """Make a ledger where there is none; of two who do this at once, the second finds that of the first."""
+        """Create a ledger where there is none; of two processes that do this at once, the second finds the first's."""
 
         def fill(engine: sa.Engine) -> None:
             with Ledger(Store(engine, self.where))._transaction(write=True) as connection:
@@ -441,7 +441,7 @@ class Ledger:
                 self._fill(connection, total, total_delta)
 
     def _fill(self, connection: sa.Connection, total: int, total_delta: int) -> None:
-        """Make the tables and the first entry."""
+        """Create the tables and the first entry."""
         store.metadata.create_all(connection, checkfirst=False)
         connection.execute(store.ADD_HEAD, {"version": VERSION, "number": 0, "hash": START})
         start = Turn(connection, {})
@@ -451,10 +451,10 @@ class Ledger:
 
     @contextmanager
     def _turn(self, *, write: bool = False) -> Iterator[Turn]:
-        """Run a block in one transaction, if the ledger still has the entry that was seen last; all calls go this way.
+        """Run a block in one transaction, if the ledger still has the entry that was seen last; all calls use this.
 
-        What to look for is read before the transaction begins, since other threads go on: what they see later need not
-        be in this one.  What was read was committed by someone; what is written counts as seen once it is committed.
+        The entry to look for is read before the transaction begins: entries that other threads see later need not be in
+        this transaction.  Entries that were read are committed; entries that were written count as seen once they are.
         """
         seen = self._seen
         with self._transaction(write=write) as connection:

@@ -1,6 +1,6 @@
-"""Where the ledger of a source is kept when none is named: where the table is, not where somebody happens to work.
+"""Where the ledger of a source is kept if none is named: where the table is, not in the working directory.
 
-Beside the source file; else beside the table's files; for data frames and tables on servers, in a folder of the user.
+Next to the source file; else next to the table's files; for data frames and tables on servers, in the user's folder.
 The rule, and how names become names of files, is public: docs/reference/source.md.
 """
 
@@ -25,8 +25,8 @@ _ODD = re.compile(r"[^A-Za-z0-9_. -]")
 class Place:
     """Where a ledger is kept: a path or URL.
 
-    ``before`` is where earlier builds kept it, if none is named; ``private`` that its folder is the user's,
-    and is made with the first ledger.
+    ``before`` is where earlier builds kept it, if none is named; ``private`` says that its folder is the user's, and is
+    created with the first ledger.
     """
 
     where: str
@@ -34,7 +34,7 @@ class Place:
     private: bool = False
 
     def found(self, source: str) -> str:
-        """Return where the ledger is or would be made; refuse to leave one behind where it was kept before."""
+        """Return where the ledger is or would be created; refuse to leave one behind in its earlier place."""
         if self.before is None or _exists(Path(self.where)) or not _exists(self.before):
             return self.where
         new, old = Path(self.where).absolute(), self.before.absolute()
@@ -49,7 +49,7 @@ class Place:
         )
 
     def make_folder(self) -> None:
-        """Make the user's folder for ledgers, for nobody else to read; refuse any other that cannot be written."""
+        """Create the user's folder for ledgers, readable only by the user; refuse any other that cannot be written."""
         folder = Path(self.where).parent
         if not self.private:
             if self.before is not None and folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
@@ -96,7 +96,7 @@ def file_name(name: str) -> str:
     """Return the name of the ledger's file: <name>.ledger, or if the name is not plain, one with a part of its hash.
 
     Plain are ASCII letters, digits, _ and, not at the beginning, dots, spaces and hyphens.  No plain name has the =
-    before the hash, so that two names do not share a file, and none leads out of the folder.
+    before the hash, so two names never share a file, and no name leads out of the folder.
     """
     if _PLAIN.fullmatch(name):
         return f"{name}.ledger"

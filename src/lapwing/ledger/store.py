@@ -1,6 +1,6 @@
 """Where a ledger is kept: its three tables, in an SQLite file or a PostgreSQL database, through one code path.
 
-A file gets its name when it is a whole ledger, and never the name of a file that is there.
+A file gets its name only once it is a complete ledger, and never the name of an existing file.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ answers = sa.Table(
 Row = dict[str, Any]
 
 _MAKING = 7667
-"""The number of the lock that whoever makes a ledger on a server holds."""
+"""The number of the advisory lock that is held while a ledger is created on a server."""
 
 PLACE = "the path of a file or a postgresql:// URL"
 _URL = re.compile(r"postgres(ql)?(:|//)|.*(://|\bpassword\s*=)", re.IGNORECASE | re.DOTALL)
-"""What is meant as a URL, or as the settings of a connection; as a path it would be shown, a password with it."""
+"""Probably a URL or connection settings: taken as a path, it would be shown, password included."""
 
 ALLOWED = {"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "options", "application_name"}
-"""The parameters of a URL that leave the ledger's own guarantees alone."""
+"""The parameters of a URL that do not affect the ledger's guarantees."""
 
 HEAD = sa.select(head)
 LOCKED_HEAD = HEAD.with_for_update()  # SQLite has locked the whole file already
@@ -99,14 +99,14 @@ MOVE_HEAD = sa.update(head).values(number=sa.bindparam("to_number"), hash=sa.bin
 
 
 def open_connection(engine: sa.Engine, *, write: bool) -> sa.Connection:
-    """Return a connection whose transaction sees one state of the ledger, and locks it when it is to write."""
+    """Return a connection whose transaction sees one state of the ledger, and locks it if it will write."""
     if engine.dialect.name == "sqlite":
         return engine.connect().execution_options(lapwing_write=write)
     return engine.connect().execution_options(isolation_level="READ COMMITTED" if write else "REPEATABLE READ")
 
 
 def tables(connection: sa.Connection) -> set[str]:
-    """Return the names of the tables that are there; on a server those of a ledger, wherever queries find them."""
+    """Return the names of the existing tables; on a server only a ledger's, in any schema that queries search."""
     if connection.dialect.name == "sqlite":
         return set(sa.inspect(connection).get_table_names())
     found = sa.text("SELECT to_regclass(CAST(:name AS text)) IS NOT NULL")
@@ -114,7 +114,7 @@ def tables(connection: sa.Connection) -> set[str]:
 
 
 def lock_making(connection: sa.Connection, *, shared: bool) -> None:
-    """Wait, on a server, until nobody makes a ledger there, and let nobody begin; ``shared`` only to look."""
+    """On a server, wait until nobody creates a ledger, and let nobody begin; ``shared`` only to look."""
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{'_shared' if shared else ''}({_MAKING})")
 
 
@@ -125,7 +125,7 @@ def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) ->
 
 @dataclass
 class Turn:
-    """One transaction: its connection, and the last entry as it stands in it."""
+    """One transaction: its connection, and the last entry in it."""
 
     connection: sa.Connection
     last: Row
@@ -133,7 +133,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Store:
-    """A path or URL: its engine, the text by which messages speak of it (no user, no password), and its file if any."""
+    """A path or URL: its engine, its text in messages (no user, no password), and its file if any."""
 
     engine: sa.Engine
     where: str
@@ -141,7 +141,7 @@ class Store:
 
 
 def connect(where: object, wait: Fraction) -> Store:
-    """Return what a path or URL names; nothing is opened or made."""
+    """Return what a path or URL names; nothing is opened or created."""
     try:
         text = os.fspath(where)  # type: ignore[call-overload]
     except TypeError:
@@ -162,7 +162,7 @@ def connect(where: object, wait: Fraction) -> Store:
 
 
 def _sqlite(path: Path, wait: Fraction, mode: Literal["rw", "rwc"]) -> sa.Engine:
-    """Return an engine for a file, which is made only by the mode "rwc".
+    """Return an engine for a file, which is created only by the mode "rwc".
 
     No connection outlives a call, and all that is committed is in the one file (decision 5).
     """
@@ -193,7 +193,7 @@ def is_there(kept: Store) -> bool:
         return True
     try:
         found = kept.file.stat()
-        for _ in range(5):  # where there are no hard links, one that is being put in place is empty for a moment
+        for _ in range(5):  # without hard links, a ledger that is being put in place is empty for a moment
             if found.st_size:
                 break
             time.sleep(0.1)
@@ -213,17 +213,17 @@ def is_there(kept: Store) -> bool:
 
 
 def put_new(file: Path, where: str, wait: Fraction, fill: Callable[[sa.Engine], None]) -> None:
-    """Make a ledger in a folder of its own beside ``file``, and give it that name when it is whole.
+    """Create a ledger in its own folder next to ``file``, and give it that name when it is complete.
 
-    Whatever has the name by then keeps it: of two who do this at once, the second finds the ledger of the first.
+    If something has the name by then, it keeps it: of two processes that do this at once, the second finds the first's.
     """
     target = file.resolve()  # a link to a file that is not there yet
     if not target.parent.is_dir():
         missing = f'cannot be made: there is no folder "{target.parent}"'
         raise LedgerError(where, missing, "Make the folder, or give another path.")
     journal = target.with_name(f"{target.name}-journal")
-    if journal.exists() and not target.exists():  # if both are there now, someone else was quicker and writes to it
-        # SQLite would take the journal for that of the new file, and undo what was never done to it
+    if journal.exists() and not target.exists():  # if both exist now, another process was faster and writes to it
+        # SQLite would use the journal for the new file, and undo what was never done to it
         raise LedgerError(
             where,
             f'has gone, but its journal "{journal}" is there',
@@ -243,7 +243,7 @@ def _name(made: Path, target: Path) -> None:
         os.link(made, target)
     except FileExistsError:
         raise
-    except OSError:  # a file system without hard links: an empty file holds the name until the whole one replaces it
+    except OSError:  # a file system without hard links: an empty file holds the name until the complete one replaces it
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         try:
             made.replace(target)

@@ -199,7 +199,7 @@ class OutputGrid:
         sum once: the output is a function of that sum alone, as for ``release``.  Larger noise is added in Python's
         integers.
         """
-        with np.errstate(all="ignore"):  # a caller's np.seterr must not make errors of small values
+        with np.errstate(all="ignore"):  # a caller's np.seterr must not turn small values into errors
             for part in _blocks(values):
                 np.clip(part, -self.limit, self.limit, out=part)
                 np.rint(np.ldexp(part, -self.exponent, out=part), out=part)
@@ -261,7 +261,7 @@ def _saturating_add(values: NDArray[np.int64], others: NDArray[np.int64] | int) 
 def _plain(value: object) -> int | float | Array:
     """Return a Python int or float, or a new C-ordered int64 or float64 array; refuse everything else by its type.
 
-    The copy is made before the check, so that nobody can change what was checked.
+    The copy is made before the check, so that the checked values cannot change.
     """
     if isinstance(value, _WHOLE_TYPES) and not isinstance(value, _NOT_WHOLE):
         return int(value)

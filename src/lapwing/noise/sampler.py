@@ -180,7 +180,7 @@ def _decide_slowly(bits: int, law: _Law, entropy: Entropy) -> int:
     known, digits = 63, starting_digits(law.scale)
     while True:
         bits, known, digits = bits << 64 | entropy.bits(64), known + 64, digits + 20
-        if bits:  # else U may still be as small as it likes
+        if bits:  # else U may still be arbitrarily small
             context = exact.arithmetic(digits)
             size = floor_between(law.scale, *_depth(bits, known, context), context, 1 << law.shift)
             if size is not None:

@@ -17,7 +17,7 @@ from lapwing.errors import InvalidAddress, InvalidParameter, UselessParameter
 
 @pytest.fixture
 def few(monkeypatch):
-    """Three small checks in place of all: one passes, one fails, one cannot be run."""
+    """Three small checks instead of all: one passes, one fails, one cannot be run."""
 
     def good(room):
         yield Finding("1 + 1", True, "2 of 2", 1e-9)

@@ -219,4 +219,4 @@ def test_a_ledger_that_cannot_be_used_has_status_1_and_a_reason(tmp_path):
     path = tmp_path / "b.ledger"
     ledger(path, "create", "--epsilon", "1")
     assert "rolled back" in ledger(path, "verify", "--head", "0" * 64, status=1).stderr
-    assert "asked to have the total" in ledger(path, "create", "--epsilon", "2", status=1).stderr
+    assert "opened with the total" in ledger(path, "create", "--epsilon", "2", status=1).stderr

@@ -74,7 +74,7 @@ def test_a_missing_column_of_a_frame_is_not_looked_for_with_init(tmp_path):
     }
     for advice, table in said.items():
         told = refusal(table, tmp_path, kind=errors.InvalidSource)
-        assert told.endswith(f"Names are compared exactly: look at {advice}")
+        assert told.endswith(f"Names are compared exactly: see {advice}")
         assert '"V"' not in told  # one could be a cell that a pivot made a name
 
 
@@ -89,7 +89,7 @@ def test_what_is_no_parquet_file_is_told_by_its_bytes(tmp_path):
 
     pl.DataFrame({"v": [1]}).write_parquet(tmp_path / "whole.parquet")
     whole = (tmp_path / "whole.parquet").read_bytes()
-    assert 't.parquet" is empty, and no Parquet file' in said(b"")
+    assert 't.parquet" is empty, so it is not a Parquet file' in said(b"")
     for data in (b"v\n1\n", b"PAR1", b"x", whole[:-1], whole[1:]):
         assert 't.parquet" is not a Parquet file: it does not begin and end with PAR1. Nothing was' in said(data)
     assert "is an encrypted Parquet file" in said(b"PARE1234PARE")

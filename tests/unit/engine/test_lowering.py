@@ -1,6 +1,6 @@
 """The SQL of every kind of question on every engine, kept as files, so that a changed query is a visible difference.
 
-To write them anew after a change that is meant: LAPWING_WRITE_SQL=1 make test
+To rewrite them after an intended change: LAPWING_WRITE_SQL=1 make test
 """
 
 import os

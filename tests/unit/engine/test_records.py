@@ -19,8 +19,8 @@ from lapwing.engine import header, records
 from lapwing.engine.table import Problem
 
 NO_RECORDS = (
-    "has a CSV file in which a quote is never closed, or stands in the middle of a field",
-    "Let a program write the file (it puts a field that holds a quote in quotes, and doubles it), or use Parquet.",
+    "has a CSV file in which a quote is never closed, or is in the middle of a field",
+    "Write it with a CSV library, which quotes fields that contain quotes and doubles the quotes, or use Parquet.",
 )
 HOSTILE = ['"', '""', ",", "\r", "\n", "\r\n", "\t", " ", "a", "7", "é", "€😀", "\0", "\ufeff", "NULL", "\\", "#", ""]
 
@@ -282,8 +282,8 @@ REFUSED = {
     b"region,2019,2020\nnorth,1,2\n": NUMBER,
     b"2024-01-02,x\n": NUMBER,
     b",1,\n": NUMBER,
-    b"a,b\r1,2\r3,4\r": "has carriage returns in place of line feeds",
-    b'"a","b"\r"1","2"\r': "has carriage returns in place of line feeds",
+    b"a,b\r1,2\r3,4\r": "has carriage returns instead of line feeds",
+    b'"a","b"\r"1","2"\r': "has carriage returns instead of line feeds",
     b"a\rb,c\n": "has carriage returns in its first line",
     b"a\x00b\n": "has NUL characters in its first line, as UTF-16 has, and UTF-8 is needed",
     "a,b\n1,2\n".encode("utf-16-le"): "has NUL characters in its first line, as UTF-16 has, and UTF-8 is needed",

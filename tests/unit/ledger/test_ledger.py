@@ -143,7 +143,7 @@ def test_a_cap_can_be_lowered_below_what_is_spent_and_raised_again(where):
 
 def test_the_total_is_raised_by_an_entry_of_its_own_and_never_silently(where):
     ledger = Ledger.open(where, epsilon=1)
-    with pytest.raises(errors.LedgerError, match="asked to have the total ε = 2, but it has 1"):
+    with pytest.raises(errors.LedgerError, match="opened with the total ε = 2, but it has 1"):
         Ledger.open(where, epsilon=2)
     with pytest.raises(errors.LedgerError, match=r"δ = 0\.1, but it has 0"):
         Ledger.open(where, delta="0.1")

@@ -1,8 +1,8 @@
 """Data frames with one additional odd cell: every other cell must be read as before (claim E0).
 
-A library chooses the type of a column by all of its cells.  Here pandas, Polars and Arrow make columns of many kinds of
-cells by their own rules, alone and with one odd cell before or after, and each is declared as every kind.  Many columns
-are asked about at once, of one wide frame: how many rows have the values that the rule for cells gives them.
+A library chooses the type of a column from all of its cells.  Here pandas, Polars and Arrow build columns of many kinds
+of cells by their own rules, alone and with one odd cell before or after, and each is declared as every kind.  One
+question covers many columns of a wide frame: how many rows have the values that the rule for cells gives them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from ..room import Room
 from ..tools.asking import Asking, cells
 
 ROWS = 12
-"""Of every kind of cells: each cell is there more than once, so that one that is misread counts more than one row."""
+"""Rows of every kind of cells: each cell occurs more than once, so that a misread one affects more than one row."""
 
 TOGETHER = 100
-"""Statistics in one release, at most."""
+"""The most statistics in one release."""
 
 _EVENING = dt.datetime(2024, 3, 1, 23, 30, tzinfo=dt.timezone(dt.timedelta(hours=-5)))
 
@@ -38,21 +38,21 @@ ODD: tuple[Any, ...] = (
     None, float("nan"), "n/a", "", 5, 2.5, True, 2**53 + 1, 2**70, float("inf"), Decimal("1.50"), dt.date(2024, 1, 1),
     dt.datetime(2024, 1, 1, 5), dt.datetime(2024, 1, 1, tzinfo=dt.UTC), b"x", b"\xff", [1], 1j, "\ud800", object(),
 )  # fmt: skip
-"""Cells that a person may have, and some that nobody expects."""
+"""Cells that a person may have, some of them unexpected."""
 
 _NO_NUMBER, _NO_TEXT, _NO_DATE = "{number} IS NULL AND {integer} IS NULL", "{text} IS NULL", "{date} IS NULL"
 _NO_TRUTH, _TRUE = "{boolean} IS NULL", "{boolean}"
 _TRUE_UNLESS_0 = "({boolean} AND {number} <> 0 OR NOT {boolean} AND {number} = 0)"
 
 
-class _Town(str, Enum):  # noqa: UP042  # a StrEnum is written as its value
-    """A text that is written as something else: the value counts."""
+class _Town(str, Enum):  # noqa: UP042  # a StrEnum prints as its value
+    """A text that prints as something else: the value counts."""
 
     HERE = "Zürich"
 
 
 class Cells(NamedTuple):
-    """Cells of one kind, and what is true of every row of them if they are read right as each kind of column."""
+    """Cells of one kind, and what is true of every row of them if they are read correctly as each kind of column."""
 
     cells: Any
     read: tuple[str, ...]
@@ -60,7 +60,7 @@ class Cells(NamedTuple):
 
 
 def repeated(cells: Any, rows: int) -> Any:
-    """Return so many rows of cells, in turn; an array keeps its type."""
+    """Return the given number of rows, repeating the cells; an array keeps its type."""
     return np.resize(cells, rows) if isinstance(cells, np.ndarray) else [cells[i % len(cells)] for i in range(rows)]
 
 
@@ -129,7 +129,7 @@ CELLS: dict[str, Cells] = {
 
 @dataclass(frozen=True)
 class Library:
-    """How a library makes a column of a list, lists one, adds columns to each other, and makes them a frame."""
+    """How a library turns a list into a column and back, concatenates columns, and makes a frame of them."""
 
     name: str
     make: Callable[[Sequence[Any]], Any]
@@ -138,7 +138,7 @@ class Library:
     frame: Callable[[Mapping[str, Any]], Any]
     categorical: Callable[[Sequence[Any]], Any] | None = None
     missing: tuple[Any, ...] = ()
-    """What it has for a missing cell besides."""
+    """Its other ways to write a missing cell."""
 
     def column(self, kind: Cells, listed: Sequence[Any]) -> Any:
         """Return a column of cells, of the type that the library chooses; None if it refuses them."""
@@ -147,10 +147,10 @@ class Library:
         return _tried(self.make, listed)
 
     def with_one(self, kind: Cells, own: Sequence[Any], odd: Any, first: bool) -> list[Any]:
-        """Return the different columns that the library makes of cells and one more, by a list and by adding.
+        """Return the different columns that the library makes of cells and one more, from a list and by concatenation.
 
-        There is none if it refuses; left out is what it changes by itself: Arrow makes days of whole numbers that stand
-        beside a date.
+        There is none if it refuses.  What it changes by itself is left out: Arrow turns whole numbers into days if the
+        column also has a date.
         """
         column, one = self.column(kind, own), _tried(self.make, [odd])
         listed = self.listed(column)
@@ -171,7 +171,7 @@ def type_of(column: Any) -> str:
 
 
 def _tried(make: Callable[[Any], Any], given: Any) -> Any:
-    """Return what a library makes, or None if it refuses: then Lapwing never sees it."""
+    """Return what a library makes, or None if it refuses: then Lapwing never gets it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -191,7 +191,7 @@ Counted = tuple[tuple[int, ...], int]
 
 
 def beside(room: Room, library: Library) -> Iterator[Finding]:
-    """Yield, for every kind of cells, how far one odd cell moves the number of rows that are read right."""
+    """Yield, for every kind of cells, how far one odd cell moves the number of rows that are read correctly."""
     odd = (*ODD, *library.missing)
     alone: dict[Side, list[Any]] = {}
     sides: dict[Side, list[Any]] = {}
@@ -231,7 +231,7 @@ def _distance(one: Sequence[int], other: Sequence[int]) -> int:
 def _counted(
     room: Room, library: Library, sides: Mapping[Side, Sequence[Any]]
 ) -> dict[Side, tuple[tuple[int, ...], int]]:
-    """Return, for each, the exact integers of the rows read right and wrong, and how far one person may move them."""
+    """Return, for each, the exact integers of the rows read correctly and not, and how far one person may move them."""
     found: dict[Side, Counted] = {}
     drawn: dict[int, list[Any]] = {}
     for start in range(0, len(sides), TOGETHER):
@@ -249,7 +249,7 @@ def _counted(
         asking = Asking(room, kinds, tuple(map(query.proportion, conditions)))
         made = asking.release(asking.source(library.frame(columns)))
         order = {statistic.condition: number for number, statistic in enumerate(made.plan.query.statistics)}
-        if len(some) not in drawn:  # as many conditions have the same noise, whatever they say
+        if len(some) not in drawn:  # the noise depends only on the number of conditions
             others = tuple(query.proportion(f"x = {i}") for i in range(len(some)))
             drawn[len(some)] = Asking(room, {"x": "number"}, others).noise
         for part, noisy, noise in zip(made.plan.parts, cells(made), drawn[len(some)], strict=True):

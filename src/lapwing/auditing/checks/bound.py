@@ -1,9 +1,9 @@
 """The ε of real releases, measured by counting: no more than charged, and no unnecessary noise.
 
 A release has very many public groups, and every group is an independent copy of one of two neighbors: some have a
-person whom the others lack.  How often an event happens in either half bounds the ε of the release from
-below (claim C1).  The events are those at which Laplace noise attains its ε, so that an upper bound from the same
-counts must not lie below it: then the noise would be larger than needed, or the counting blind.
+person whom the others lack.  How often an event happens in each kind gives a lower bound on the ε of the release
+(claim C1).  The events are those at which Laplace noise attains its ε, so an upper bound from the same counts must not
+lie below it: otherwise the noise would be larger than needed, or the test without power.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MASS = 2**16
 
 
 class Counted(NamedTuple):
-    """How often an event happened with the person and without, each of how many draws."""
+    """How often an event happened with the person and without, and in how many draws of each."""
 
     own: int
     draws: int
@@ -71,7 +71,7 @@ def _counts(room: Room, people: int) -> Finding:
 
 
 def _sums(room: Room, people: int) -> Finding:
-    """The row has the value of the bound that is farther from 0."""
+    """The value of the row is the bound that is farther from 0."""
     column = number(-3, 2, integer=True)
     (cell,) = _cells(room, _one_row(people, 10, "-3 AS v"), 10 * people, query.sum("v"), v=column)
     return _finding("sum, with a row more", _counted(cell <= -3, 10))
@@ -82,7 +82,7 @@ def _means(room: Room, people: int) -> Iterator[Finding]:
     column = number(0, 16, integer=True)
     above, below = _cells(room, _one_row(people, 10, "16 AS v"), 10 * people, query.mean("v"), v=column)
     yield _finding("mean, with a row more at a bound", _counted(above >= _MASS, 10))
-    apart = above - below >= _MASS // 2  # certain, if both cells had the same noise
+    apart = above - below >= _MASS // 2  # would be certain if both cells had the same noise
     yield _finding("mean, its two cells together", _counted(apart, 10), attained=None)
     above, below = _cells(room, _one_row(people, 10, "8 AS v"), 10 * people, query.mean("v"), v=column)
     both = (above >= _MASS // 2) & (below >= _MASS // 2)
@@ -113,8 +113,8 @@ def _people(room: Room, people: int) -> Finding:
 
 
 def _keys(room: Room, people: int) -> Iterator[Finding]:
-    """Keys with one person less than the threshold, or as many; and keys of a single person, which only δ shows."""
-    delta = Fraction("0.00493")  # hardly more than P(X ≥ 5): a threshold one lower shows e times as many as it may
+    """Keys with one person fewer than the threshold, or as many; and keys of a single person, shown only due to δ."""
+    delta = Fraction("0.00493")  # just above P(X ≥ 5): a threshold lower by one would show e times as many as allowed
     source = room.source("none.parquet", columns={"g": "integer"})
     threshold = source.plan_keys("g", epsilon=1, delta=delta).threshold
     counts = f"{threshold - 1} + i % 2"
@@ -124,7 +124,7 @@ def _keys(room: Room, people: int) -> Iterator[Finding]:
     low, high = least_share(hits, people, ALPHA / 2), most_share(hits, people, ALPHA / 2)
     told = f"{hits:,} of {people:,} were shown: the probability is from {low:.5f} to {high:.5f}"
     passed = low <= delta and high >= delta / 2
-    told = f"{told}, δ = {float(delta)} allows no more and needs no less than half of it."
+    told = f"{told}, δ = {float(delta)} allows no more, and at least half of it is expected."
     yield Finding("discover, keys of a single person", passed, told, ALPHA)
 
 
@@ -177,8 +177,8 @@ def _counted(happened: NDArray[np.bool_], every: int) -> Counted:
 
 
 def _finding(what: str, found: Counted, *, delta: Fraction = Fraction(0), attained: float | None = 1) -> Finding:
-    """Judge an event whose probability is e^attained times as high with the person, where that is known."""
-    alpha = ALPHA if attained is None else ALPHA / 2  # for the bound from below, and as much for that from above
+    """Evaluate an event whose probability is e^attained times as high with the person, where that is known."""
+    alpha = ALPHA if attained is None else ALPHA / 2  # for the lower bound, and as much for the upper bound
     least = certified_epsilon(*found, alpha, delta)
     passed = least <= 1
     told = f"{found.own:,} of {found.draws:,} draws with, {found.without:,} of {found.other_draws:,} without: "

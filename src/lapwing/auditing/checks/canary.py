@@ -1,8 +1,8 @@
 """No single person's value leaks (T24): a table contains canaries, and every output of Lapwing is searched for them.
 
-The canaries are a number far beyond its bounds, and texts and a date that are no public keys: as values, keys, people
-and in conditions.  Searched are answers, plans, errors and what they are chained to, logs, warnings, what is printed by
-Python and by the command line, and every file that is left.  A control looks for a canary that is public, and finds it.
+The canaries are a number far beyond its bounds, and texts and a date that are not public keys: as values, keys, people
+and in conditions.  The search covers answers, plans, errors and what they are chained to, logs, warnings, what Python
+and the command line print, and every file that is left.  As a control, a public canary is searched for, and found.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST = 1e-12
 
 
 def canary(room: Room) -> Iterator[Finding]:
-    """Look for canaries in all that is said of a table that holds them."""
+    """Search for canaries in every output about a table that contains them."""
     yield _control(_inner(room, "control"))
     private, tables = _inner(room, "private"), _tables(_inner(room, "tables"))
     yield _answers(private, tables)
@@ -72,7 +72,7 @@ day = {{type = "date"}}
 
 @dataclass(frozen=True)
 class _Tables:
-    """The same people in four forms of a table, in a room for nothing but tables."""
+    """The same people in four forms of a table, in a workspace only for tables."""
 
     room: Room
     forms: dict[str, Any]
@@ -112,7 +112,7 @@ def _inner(room: Room, name: str) -> Room:
     return Room(folder, room.deep)
 
 
-# --- what is asked ---
+# --- the questions ---
 
 
 def _control(room: Room) -> Finding:
@@ -179,11 +179,11 @@ def _answers(room: Room, tables: _Tables) -> Finding:
                 heard.ask(f"{who} of {form}", asked[who])
             heard.add(form, repr(source), str(source), repr(source.schema), repr(source.ledger))
     told = f"; {heard.errors} questions failed, 0 may"
-    return heard.finding("T24: answers, plans, logs and warnings tell of no single person", heard.errors == 0, told)
+    return heard.finding("T24: answers, plans, logs and warnings reveal no single person", heard.errors == 0, told)
 
 
 def _questions(source: Source) -> dict[str, Callable[[], Any]]:
-    """Return what is asked; noise is frozen, so that no key of one person is found by chance."""
+    """Return the questions; noise is frozen, so that no key of one person is found by chance."""
     noise: dict[str, Any] = {"entropy": EntropyForTests(20)}
     means, ends = (query.count(), query.sum("x"), query.mean("x")), (query.min("x"), query.median("x"), query.max("x"))
     rare: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
@@ -203,7 +203,7 @@ def _questions(source: Source) -> dict[str, Callable[[], Any]]:
 
 
 class _Mask(list[Any]):
-    """Cells in place of a condition, as a mask is; its repr, which tools show with a caller's frame, hides them."""
+    """Cells instead of a condition, such as a mask; its repr, which tools show with a caller's frame, hides them."""
 
     def __repr__(self) -> str:
         return "a mask"
@@ -241,11 +241,11 @@ def _refusals(room: Room, tables: _Tables) -> Finding:
                 heard.ask(f"{who} of {form}", partial(call, source))
     due = len(asked) * len(tables.forms)
     told = f"; {heard.errors} of {due} questions were refused"
-    return heard.finding("T24: a refusal tells of no single person", heard.errors == due, told)
+    return heard.finding("T24: refusals reveal no single person", heard.errors == due, told)
 
 
 def _failures(room: Room, tables: _Tables) -> Finding:
-    """Engines that fail in the middle, and say why with the cell in their words."""
+    """Engines that fail while reading, with messages that quote the cell."""
     raw, lines = tables.parquet.read_bytes(), tables.csv.read_text(encoding="utf-8").splitlines()
     end = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
     broken: dict[str, Any] = {
@@ -273,7 +273,7 @@ def _failures(room: Room, tables: _Tables) -> Finding:
             heard.ask(f"keys of {who}", lambda: source.discover("x", epsilon=1, delta="1e-6"))  # noqa: B023
     due = 2 * len(broken)
     told = f"; {heard.errors} of {due} questions failed, as they had to"
-    return heard.finding("T24: a failure of the engine tells of no single person", heard.errors == due, told)
+    return heard.finding("T24: failures of the engine reveal no single person", heard.errors == due, told)
 
 
 def _written(room: Room, ending: str, raw: bytes) -> str:
@@ -295,7 +295,7 @@ class _Silence:
 
 
 def _tallies(room: Room, tables: _Tables) -> Finding:
-    """A failure between counting and noise leaves the exact integers in frames, where they must hide themselves."""
+    """A failure between counting and noise leaves the exact integers in stack frames, where they must not be shown."""
     asked: dict[str, Callable[[Source], Any]] = {
         "a sum": lambda t: t.release(query.sum("y"), epsilon=1, entropy=_Silence()),
         "a median": lambda t: t.release(query.median("y"), epsilon=1, entropy=_Silence()),
@@ -306,7 +306,7 @@ def _tallies(room: Room, tables: _Tables) -> Finding:
         for who, call in asked.items():
             heard.ask(who, partial(call, source))
     told = f"; {heard.errors} of {len(asked)} questions failed, as they had to"
-    return heard.finding("T24: exact numbers hide themselves in errors", heard.errors == len(asked), told)
+    return heard.finding("T24: exact numbers are not shown in errors", heard.errors == len(asked), told)
 
 
 _SELECT = "SELECT key, COUNT(*), AVG(x) FROM t WHERE day >= '2020-01-01' GROUP BY key"
@@ -338,18 +338,18 @@ def _commands(room: Room, tables: _Tables) -> Finding:
     heard.add("what the commands printed", printed)
     right = sum(status == due for status, due in zip(statuses, lines.values(), strict=True))
     told = f"; {right} of {len(lines)} commands ended as they had to"
-    return heard.finding("T24: the command line tells of no single person", right == len(lines), told, MOST)
+    return heard.finding("T24: the command line reveals no single person", right == len(lines), told, MOST)
 
 
 def _files(room: Room) -> Finding:
-    """All that is left, ledgers and temporary files too."""
+    """All files that are left, including ledgers and temporary files."""
     heard = Heard()
     for file in sorted(room.folder.rglob("*")):
         heard.add(file.name, str(file.relative_to(room.folder)), file.read_bytes() if file.is_file() else b"")
     kinds = {Path(name).suffix for name, _ in heard.said}
     told = f"; {len(heard.said) // 2} files, of the kinds {', '.join(sorted(kinds))}"
     as_due = kinds == {".ledger", ".html", ".toml"}
-    return heard.finding("T24: the ledger, and all other files that are left, tell of no single person", as_due, told)
+    return heard.finding("T24: the ledger, and all other files that are left, reveal no single person", as_due, told)
 
 
 def _clamped(room: Room) -> Finding:

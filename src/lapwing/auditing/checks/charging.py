@@ -1,6 +1,6 @@
 """What is charged, and when: claims L2 and L3, and "charge, aggregate, add noise, record, show" of claim R2.
 
-Everything is asked through ``Ledger`` and ``Source``; what is found is exact: no false alarms.
+The checks use ``Ledger`` and ``Source``; they are exact and raise no false alarms.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BAD = (0, -1, float("nan"), float("inf"), 1e-300, "1e-10", "abc", "", True, None
 
 
 def charged(room: Room) -> Iterator[Finding]:
-    """Look at refusals, at what is charged when the engine fails, and at questions that are asked again."""
+    """Check refusals, what is charged when the engine fails, and repeated questions."""
     yield _bad_epsilon(room)
     yield _refused(room)
     yield _charged_first(room)
@@ -49,15 +49,15 @@ def _bad_epsilon(room: Room) -> Finding:
         )
         accepted += [repr(bad) for call in calls if refusal(call) is None]
     return Finding(
-        "T16: an ε that is no decimal from 10^-9 to 1000 is refused and costs nothing",
+        "T16: an ε that is not a decimal from 10^-9 to 1000 is refused and costs nothing",
         not accepted and ledger.spent == 0 and len(ledger.entries()) == 1,
         f"{4 * len(BAD) - len(accepted)} of {4 * len(BAD)} were refused{', not ' + accepted[0] if accepted else ''}; "
-        f"ε = {float(ledger.spent)} was charged, 0 may be.",
+        f"ε = {float(ledger.spent)} was charged, 0 is right.",
     )
 
 
 def _refused(room: Room) -> Finding:
-    """Asked of a table whose rows cannot be read, each refusal has the same words: no row is needed for it."""
+    """A table whose rows cannot be read gets the same refusals, word for word: they need no row."""
     tables = _tables(room)
     good, broken, missing = map(tables.source, (tables.whole, tables.zeros, tables.missing))
     ledger = good.ledger
@@ -81,13 +81,13 @@ def _refused(room: Room) -> Finding:
     return Finding(
         "L3: what is refused, or only planned, reads no row and costs nothing",
         wrong == 0 and len(planned) == 1 and ledger.spent == Fraction(3, 2) and len(ledger.entries()) == 2,
-        f"{wrong} of {len(words)} questions were not refused, or with other words where rows cannot be read, 0 may be; "
+        f"{wrong} of {len(words)} questions were not refused, or differently where rows cannot be read, 0 is right; "
         f"ε = {float(ledger.spent)} is spent of 1.5 before.",
     )
 
 
 def _charged_first(room: Room) -> Finding:
-    """The rows of a table cannot be read after all: ε stays spent, once; when they can again, the answer is free."""
+    """If reading the rows fails, ε stays spent, once; when they can be read again, the answer is free."""
     tables = _tables(room)
     good, broken = tables.source(tables.whole), tables.source(tables.zeros)
     spent = []
@@ -109,7 +109,7 @@ def _charged_first(room: Room) -> Finding:
 
 
 def _repeated(room: Room) -> Finding:
-    """The same question has the same answer for nothing, from any object; at another ε it is another question."""
+    """The same question has the same answer at no charge, from any object; at another ε it is another question."""
     tables = _tables(room)
     source = tables.source(tables.whole)
     ledger, asked = source.ledger, (query.sum("x"), query.count())
@@ -118,7 +118,7 @@ def _repeated(room: Room) -> Finding:
     try:
         made = [tables.source(place).release(*asked, by="key", epsilon="0.01") for place in places]
     except EngineError:
-        return Finding(what, False, "A question that was answered before was asked of the table again, 0 may be.")
+        return Finding(what, False, "An answered question was asked of the table again, which must not happen.")
     spent = [ledger.spent]
     for epsilon in ("0.02", "0.02", "0.3", "0.01"):
         made.append(source.release(*asked, by="key", epsilon=epsilon))
@@ -137,7 +137,7 @@ def _repeated(room: Room) -> Finding:
 
 
 def _told_apart(room: Room) -> Finding:
-    """Whatever the noisy integers depend on makes another question: no answer stands for what it was not made for."""
+    """Everything the noisy integers depend on is part of the question: no answer is reused for a different question."""
     table = room.parquet({"p": ["1", "2"], "x": [0.5, 1.0]}, {"p": "VARCHAR", "x": "DOUBLE"})
     columns, ledger = {"x": number(0, 1), "p": plain("text")}, room.path("ledger")
     described: tuple[dict[str, Any], ...] = (
@@ -169,7 +169,7 @@ def _told_apart(room: Room) -> Finding:
 
 
 def _capped(room: Room) -> Finding:
-    """Whatever an analyst asks counts against her cap, and what she finds costs δ as well as ε."""
+    """Everything an analyst asks counts against the analyst's cap, and discovery costs δ as well as ε."""
     table = room.parquet({"x": [0.5, 1.0], "key": ["a", "b"]}, {"x": "DOUBLE", "key": "VARCHAR"})
     columns = {"x": number(0, 1), "key": keys(["a", "b"])}
     source = Source(table, name="t", columns=columns, epsilon=9, delta="0.01", ledger=room.path("ledger"))
@@ -198,7 +198,7 @@ def _capped(room: Room) -> Finding:
 
 
 def _labelled(room: Room) -> Finding:
-    """What is made with noise for tests says so wherever it is shown, also when it is asked for again (T21)."""
+    """Answers with noise for tests say so wherever they are shown, also when they are repeated (T21)."""
     tables = _tables(room)
     marked, kinds = [], tuple[dict[str, Any], ...](({"entropy": EntropyForTests(1)}, {}))
     for noise in kinds:
@@ -211,7 +211,7 @@ def _labelled(room: Room) -> Finding:
             )
             marked += ["not private" in str(each).lower() and not each.to_dict().get("private", True) for each in made]
     return Finding(
-        "T21: what has noise for tests says that it is not private",
+        "T21: answers with noise for tests say that they are not private",
         marked == [True] * 6 + [False] * 6,
         f"{sum(marked[:6])} of 6 answers with noise for tests say so, and {sum(marked[6:])} of 6 with real noise.",
     )
@@ -219,7 +219,7 @@ def _labelled(room: Room) -> Finding:
 
 @dataclass(frozen=True)
 class _Tables:
-    """One table three times, whole, with pages of zeros for its rows, and missing; all share a name and a ledger."""
+    """One table three times: whole, with pages of zeros for its rows, and missing; all share a name and a ledger."""
 
     ledger: Path
     whole: str
@@ -235,7 +235,7 @@ def _tables(room: Room) -> _Tables:
     table: Table = {"x": [i / 7 % 1 for i in range(60)], "key": ["a", "b", "c"] * 20}
     whole = room.parquet(table, {"x": "DOUBLE", "key": "VARCHAR"})
     raw = Path(whole).read_bytes()
-    end = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")  # there the description of the columns begins
+    end = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")  # where the description of the columns begins
     zeros = room.path("parquet")
     zeros.write_bytes(raw[:4] + bytes(end - 4) + raw[end:])
     return _Tables(room.path("ledger"), whole, str(zeros), str(room.path("parquet")))

@@ -1,6 +1,6 @@
 """The cost of quantiles: every choice and every count of a selection is recorded, on a table and on its neighbors.
 
-The choices are made by a script in place of chance, the same for both tables.  Permute-and-flip with coins e^(-u·d)
+The choices are made by a script instead of chance, the same for both tables.  Permute-and-flip with coins e^(-u·d)
 costs at most u times the width of the interval in which the distances d of all candidates change (claim Q1), counts
 cost their L1 distance over the scale of their noise, and the sum of all of these must not exceed ε.
 """
@@ -44,7 +44,7 @@ Weights = NDArray[np.int64]
 
 @dataclass
 class _Script:
-    """Takes the place of chance: notes what is asked, and chooses by a seed, or what another script chose."""
+    """Replaces chance: records what is asked, and chooses by a seed, or what another script chose."""
 
     random: Random
     chosen: Iterator[int] | None = None
@@ -53,7 +53,7 @@ class _Script:
     scales: list[Fraction] = field(default_factory=list)
 
     def race(self, exponents: Any, unit: Fraction, sizes: NDArray[np.int64], *, entropy: Any) -> tuple[int, int]:
-        """Note the distance of every candidate, and return one of them: any, or one of the nearest."""
+        """Record the distance of every candidate, and return one of them: any, or one of the nearest."""
         distances = np.repeat(np.asarray(exponents), sizes)
         self.races.append((distances, Fraction(unit)))
         if self.chosen is not None:
@@ -68,7 +68,7 @@ class _Script:
         return run, place - int(ends[run] - sizes[run])
 
     def draws(self, scale: Fraction, size: int, *_: Any) -> NDArray[np.int64]:
-        """Note the scale; there is no noise."""
+        """Record the scale; there is no noise."""
         self.scales += [Fraction(scale)] * size
         return np.zeros(size, np.int64)
 
@@ -85,7 +85,7 @@ def _scripted(script: _Script) -> Iterator[None]:
 
 
 def races() -> Iterator[Finding]:
-    """Of two runs, the second wins up to the border of its words that the law has, found by bisection; exact.
+    """Of two runs, the second wins for words up to a border, found by bisection, which must be the law's; exact.
 
     With U and V uniform, -ln U of one candidate is the lower where V < 1 - (1 - U·e^(-γ))^m for a run of m candidates.
     """

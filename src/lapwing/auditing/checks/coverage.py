@@ -1,12 +1,12 @@
 """Every error bar contains the truth at least as often as stated, with real noise, through the public interface.
 
-Tables are made up, so that the truth is known; most have many equal groups, and each group is a trial of its own.  The
-share of bars that hold may fall below the stated confidence only as far as chance goes.  The noise is
+Tables are made up, so that the truth is known; most have many equal groups, and each group is a separate trial.  The
+share of bars that contain the truth may fall below the stated confidence only as far as chance allows.  The noise is
 symmetric, so counts, sums, means and proportions lie above the truth in at most half of the trials, and below it in at
 most half.
 
-Bars of variances and deviations are approximate (claim A11); here there are rows enough for them to hold.  Those of
-quantiles, distribution functions and randomized response hold more often than they say.
+Bars of variances and deviations are approximate (claim A11); here there are enough rows for them to hold.  Those of
+quantiles, distribution functions and randomized response hold more often than stated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EDGES = (0, 2, 5, 8, 10)
 
 
 def coverage(room: Room, trials: int = 20_000) -> Iterator[Finding]:
-    """Release statistics of tables whose truth is known, and count how many bars hold it."""
+    """Release statistics of tables whose truth is known, and count how many bars contain it."""
     trials *= 10 if room.deep else 1
     yield from _exact_bars(room)
     yield from _empty_groups(room, trials)
@@ -63,7 +63,7 @@ def coverage(room: Room, trials: int = 20_000) -> Iterator[Finding]:
 
 
 def _exact_bars(room: Room) -> Iterator[Finding]:
-    """The bar of a count reaches as far as it must, and one less would be too little: from the law, without chance."""
+    """The bar of a count is as wide as it must be, and one less would be too narrow: from the law, without drawing."""
     groups = 50
     source = room.source(room.select("SELECT 1 AS g"), columns={"g": lw.keys(range(groups))})
     for epsilon in (1, "0.1", 3):
@@ -153,7 +153,7 @@ def _groups(room: Room, trials: int, questions: Sequence[Asked] = _ASKED) -> Ite
             yield from _held(what, views, name, truth)
             if statistic.kind not in ("variance", "std"):
                 value = views[CONFIDENCES[0]][name].value
-                near = 1e-9 * (1 + abs(truth))  # floats: what is this near counts as neither above nor below
+                near = 1e-9 * (1 + abs(truth))  # floats: values this close count as neither above nor below
                 yield centred(what, np.where(np.abs(value - truth) > near, value - truth, 0.0))
 
 
@@ -172,7 +172,7 @@ def _inside(low: Any, high: Any, truth: Any) -> NDArray[np.bool_]:
 
 
 def _truths(people: bool) -> dict[str, float]:
-    """Return the statistics of a group; with people, rows of who has more than two count less."""
+    """Return the statistics of a group; with people, the rows of a person with more than two count less."""
     x, weight = np.array(_VALUES, dtype=float), np.array(_WEIGHTS if people else [1.0] * len(_VALUES))
     n = float(weight.sum())
     mean = float(weight @ x) / n
@@ -218,7 +218,7 @@ def _quantiles(room: Room, groups: int) -> Iterator[Finding]:
 
 
 def _bins(room: Room, groups: int) -> Iterator[Finding]:
-    """The bins of a histogram, and of a distribution function one bin of each group, for its bins share noise."""
+    """The bins of a histogram, and of a distribution function one bin of each group, since its bins share noise."""
     table, few = _grouped(room, groups), max(groups // 4, 1)
     bins = len(_EDGES) - 1
     truth = np.histogram(_VALUES, _EDGES)[0]
@@ -274,7 +274,7 @@ def _at_once(room: Room, releases: int) -> Iterator[Finding]:
 
 
 def _keys(room: Room, trials: int) -> Iterator[Finding]:
-    """Counts of keys that were found, each of which has so many rows that it is found for certain."""
+    """Counts of keys that were found, each of which has so many rows that it is certain to be found."""
     number, rows = trials // 4, 100
     table = room.select(f"SELECT k FROM range({number}) AS t(k), range({rows})")
     source = room.source(table, columns={"k": "integer"}, delta="0.001")
@@ -291,7 +291,7 @@ def _keys(room: Room, trials: int) -> Iterator[Finding]:
 def _numbers(trials: int) -> Iterator[Finding]:
     """Intervals of ``LaplaceMechanism``: of arrays, of single numbers, and of ten cells at once."""
     whole, real = lw.LaplaceMechanism(3, "0.1"), lw.LaplaceMechanism("0.1", "0.5")
-    few = trials // 40  # each computes its margin anew
+    few = trials // 40  # each computes its own margin
     for confidence in CONFIDENCES:
         for what, mechanism, truth in (("integers", whole, 12), ("floats", real, 0.3)):
             ends = mechanism.interval(mechanism.release(np.full(trials, truth)), confidence)

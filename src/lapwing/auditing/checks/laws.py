@@ -1,8 +1,8 @@
 """Exact laws: the probability of each output, computed without drawing; no false alarms except where stated.
 
 The words that a release takes as randomness are laid out evenly (claim C2), and the noise it adds is compared with the
-law that its plan declares.  Such noise moves the probabilities of every output on a table and on its neighbor apart by
-at most Σ |tally - tally′|/scale in the logarithm, and by just that at some output; this must not exceed ε.
+law that its plan declares.  With such noise, the log ratio of the probabilities of an output on a table and on its
+neighbor is at most Σ |tally - tally′|/scale, and exactly that for some output; this must not exceed ε.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..tools.neighbors import PUBLIC_N, Moved, placed, public_n_moves, questions
 from .choices import choices
 
 _GROUPS = 2**13
-"""How many groups a release has whose noise is laid out evenly."""
+"""The number of groups in a release whose noise is laid out evenly."""
 
 _TRIALS = 6_000
 

@@ -1,6 +1,6 @@
 """The budget holds on this machine: claims L1 to L5, and "charge, aggregate, add noise, record, show" of claim R2.
 
-Everything is asked through ``Ledger``, ``Source`` and the command line; what is found is exact: no false alarms.
+The checks use ``Ledger``, ``Source`` and the command line; they are exact and raise no false alarms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TENTH = Fraction(1, 10)
 
 
 def ledgers(room: Room) -> Iterator[Finding]:
-    """Look at the ceiling, at races, crashes, tampering, refusals, and at what is charged when the engine fails."""
+    """Check the ceiling, races, crashes, tampering, refusals, and what is charged when the engine fails."""
     yield _exact(room)
     yield _one_budget(room)
     with others.started(others.racer, 2) as racers:
@@ -77,7 +77,7 @@ def _exact(room: Room) -> Finding:
 
 
 def _one_budget(room: Room) -> Finding:
-    """A second object, a link, another process, a new name and a copy see what was spent; a lost file is no new one."""
+    """A second object, a link, another process, a new name and a copy see what was spent; no lost file is replaced."""
     path = room.path("ledger")
     first, second = Ledger.open(path, 1), Ledger.open(path, "1.0")
     spent = [(first.spent, second.remaining)]
@@ -108,7 +108,7 @@ def _one_budget(room: Room) -> Finding:
 
 
 def _made_anew(room: Room) -> Finding:
-    """A spent ledger cut to nothing, and whatever else is there, is no place for a new one, and stays as it is."""
+    """A spent ledger truncated to nothing, and any other existing file, is not replaced, and stays as it is."""
     spent, text, database, folder = (room.path("ledger") for _ in range(4))
     Ledger.open(spent, 1).charge("all of it", 1)
     spent.write_bytes(b"")
@@ -121,15 +121,15 @@ def _made_anew(room: Room) -> Finding:
     refused = [refusal(lambda: Ledger.open(place, 1).charge("more", 1)) is not None for place in places]  # noqa: B023
     same = [_content(place) for place in places] == before
     return Finding(
-        "L1: a ledger is made only where nothing is, not in an empty file either",
+        "L1: a ledger is created only where nothing exists, not even an empty file",
         all(refused) and same,
-        f"{sum(refused)} of {len(refused)} places that were taken were refused, and "
-        f"{'all' if same else 'not all'} of them are as they were.",
+        f"{sum(refused)} of {len(refused)} existing files were refused, and "
+        f"{'all' if same else 'not all'} of them are unchanged.",
     )
 
 
 def _half_made(room: Room) -> Finding:
-    """The disk is full after some pages of a new ledger: nothing is there."""
+    """If the disk is full after some pages of a new ledger, nothing is left."""
     whole = room.path("ledger")
     Ledger.open(whole, 1)
     sizes = range(0, whole.stat().st_size, 4096)
@@ -141,14 +141,14 @@ def _half_made(room: Room) -> Finding:
             made += others.answer(maker)
             left += place.exists()
     return Finding(
-        "L3: a ledger that cannot be made whole is not made",
+        "L3: a ledger that cannot be completed is not created",
         made == left == 0 and len(sizes) > 3,
-        f"Of {len(sizes)} ledgers for which the disk had no room {made} were made, and {left} left something.",
+        f"Of {len(sizes)} ledgers for which the disk had no space {made} were created, and {left} left something.",
     )
 
 
 def _unnamed(room: Room) -> Iterator[Finding]:
-    """Ask sources that name no ledger, in a process whose user has a home in this room, from several folders."""
+    """Query sources that name no ledger, in a process whose home folder is in this workspace, from several folders."""
     here, there, left = (room.path("folder") for _ in range(3))
     for folder in (here, there, left):
         folder.mkdir()
@@ -170,16 +170,16 @@ def _unnamed(room: Room) -> Iterator[Finding]:
         due += [(room.folder / "t.ledger", "3/10")]
         kept = sum(each == right for each, right in zip(found, due, strict=True))
         yield Finding(
-            "L1: a source that names no ledger has the same one, whatever the working directory is",
+            "L1: a source that names no ledger has the same one in every working directory",
             kept == len(due),
-            f"{kept} of {len(due)} tables and relations had their ledger where it is due, with what was spent from "
+            f"{kept} of {len(due)} tables and relations had their ledger in the right place, with what was spent from "
             "other folders.",
         )
         odd = ("../x", "..", "a/x", "a_x", "./x", "ä")
         places = [ask(there, None, name, "0.1") for name in odd]
         inside = {place for place, spent in places if place and place.parent == own.parent and spent == "1/10"}
         yield Finding(
-            "L1: the name of a source is no path, and two names are two ledgers",
+            "L1: the name of a source is not a path, and two names are two ledgers",
             len(inside) == len(odd),
             f"{len(inside)} of {len(odd)} names had a ledger of their own in the user's folder.",
         )
@@ -188,9 +188,9 @@ def _unnamed(room: Room) -> Iterator[Finding]:
         refused = sum(place is None and str(left / "x.ledger") in told for place, told in refusals)
         new = [place for place in (own.with_name("x.ledger"), here / "x.ledger") if place.exists()]
         yield Finding(
-            "L1: a ledger that is where it was kept before is not left behind for a new one",
+            "L1: a ledger in its earlier place is not left behind for a new one",
             refused == 2 and not new,
-            f"{refused} of 2 sources asked for it to be moved, and {len(new)} made a new one.",
+            f"{refused} of 2 sources asked for it to be moved, and {len(new)} created a new one.",
         )
 
 
@@ -207,7 +207,7 @@ def _raced(room: Room, racers: Sequence[others.Process]) -> Finding:
         granted.append(sum(_race(racers, "charge", ledger.where)))
         sound += ledger.spent == 3 * TENTH and ledger.remaining == 0 and verifies(ledger)
     return Finding(
-        "L1: processes and threads that charge at once are granted exactly the total",
+        "L1: processes and threads that charge concurrently are granted exactly the total",
         granted == [3] * rounds and sound == rounds,
         f"In {rounds} rounds {len(racers) + 1} processes of 3 threads were granted {min(granted)} to {max(granted)} "
         f"charges, 3 fit; {sound} ledgers add up.",
@@ -224,9 +224,9 @@ def _asked_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
         once = len(answers) == 3 * (len(racers) + 1) and len(set(answers)) == 1
         wrong += not once or ledger.spent != TENTH or kinds != ["open", "charge", "answer"] or not verifies(ledger)
     return Finding(
-        "L2: those who ask the same at once get one answer for one charge",
+        "L2: concurrent identical questions get one answer for one charge",
         wrong == 0,
-        f"{wrong} of {rounds} rounds had more than one charge or answer, 0 may.",
+        f"{wrong} of {rounds} rounds had more than one charge or answer, 0 are allowed.",
     )
 
 
@@ -240,7 +240,7 @@ def _made_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
         ledger = Ledger.open(where, 1)
         kept += ledger.spent == everyone * TENTH and verifies(ledger)
     return Finding(
-        "L1: those who make one ledger at once spend one budget",
+        "L1: processes that create one ledger concurrently spend one budget",
         granted == [everyone] * rounds and kept == rounds,
         f"In {rounds} rounds {min(granted)} to {max(granted)} of {everyone} could open it and charge, and {kept} "
         "ledgers hold what everyone charged.",
@@ -269,7 +269,7 @@ def _killed(room: Room) -> Finding:
         for i in range(kills):
             others.tell(spender, [where, str(i)])
             _, victim = others.answer(spender)
-            if i == 0:  # once, whatever the machine is busy with, something is told
+            if i == 0:  # once something is reported, however busy the machine is
                 told += [others.answer(spender) for _ in range(3)]
             time.sleep(random.uniform(0, 0.05))
             os.kill(victim, signal.SIGKILL)
@@ -284,16 +284,16 @@ def _killed(room: Room) -> Finding:
     due = len(charges) * Fraction(1, 1000)
     free = all(completed) and ledger.spent == due
     return Finding(
-        "L3: a process that is killed un-spends nothing",
+        "L3: killing a process un-spends nothing",
         fell == 0 and lost == 0 and free and len(told) > 2 and verifies(ledger),
-        f"After {kills} kills {lost} of the {len(told)} charges and answers that were told are missing, what is spent "
+        f"After {kills} kills {lost} of the {len(told)} reported charges and answers are missing, what is spent "
         f"fell {fell} times; {sum(completed)} of {len(open_ones)} charges without answer were completed, and "
         f"{float(ledger.spent)} is spent of {float(due)} charged.",
     )
 
 
 def _has(charges: Sequence[Entry], kind: str, question: Any, what: Any) -> bool:
-    """Return whether the ledger holds what a process said of it."""
+    """Return whether the ledger holds what a process reported."""
     found = [entry for entry in charges if entry.question == question]
     return len(found) == 1 and what == (found[0].number if kind == "granted" else found[0].answer)
 

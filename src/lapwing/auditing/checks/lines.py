@@ -27,7 +27,7 @@ _CELLS = (
 )  # fmt: skip
 _OTHER = "others"
 _PLAIN = 20
-"""Rows without anything odd in a file with one odd row."""
+"""The number of ordinary rows in a file with one odd row."""
 
 Write = Callable[[Sequence[str], Sequence[Sequence[str]], str], bytes]
 
@@ -36,7 +36,7 @@ def lines(room: Room) -> Iterator[Finding]:
     """Yield, for every writer, line end and number of columns, how many cells are not read as they were written."""
     for name, library, write in _WRITERS:
         if library is not None and not find_spec(library):
-            yield Finding(f"CSV of {name}", True, f"{library} is not installed here: its files were not looked at")
+            yield Finding(f"CSV of {name}", True, f"{library} is not installed here: its files were not checked")
             continue
         for ends, end in (("LF", "\n"), ("CRLF", "\r\n")):
             for columns in (("c",), ("file", "c", "z")):
@@ -102,7 +102,7 @@ def _written(room: Room, what: str, write: Write, columns: Sequence[str], end: s
 
 
 def _key(cell: str, several: bool) -> str:
-    """Return as what a cell is counted: one that is empty, or has a NUL, as one of the others.
+    """Return the cell as which a cell is counted: empty cells, and cells with a NUL, count as one of the others.
 
     A carriage return at the end of a line belongs to the line end, if the writer put no quotes around it.
     """
@@ -146,7 +146,7 @@ def _rows(what: str, asking: Asking, path: str, rows: int) -> Finding:
 
 
 def _refused(room: Room) -> Finding:
-    """Files of which nobody knows what their records are."""
+    """Files whose records cannot be known."""
     asking = Asking(room, {"c": "text"})
     texts = ('c\n1\n"a\n2\n', 'c\n1\na"b\n2\n', 'c\n1\n"a"b\n2\n', 'c,d\n1,"2\n3,4\n', 'c,d\r\n1,2"\r\n3,4\r\n')
     found = [asking.integers(_file(room, text)) for text in texts]

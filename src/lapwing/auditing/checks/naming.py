@@ -1,6 +1,6 @@
 """Column names: the column that is read is the declared one, or the table is refused before anything is charged.
 
-Column number i holds the value i + 1, so that the sum of a column tells which one was read.
+Column number i holds the value i + 1, so that the sum of a column shows which one was read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CLEAR = {("id", "x"), ("ID_1", "x"), ("age", "id")}
 
 
 def naming(room: Room) -> Iterator[Finding]:
-    """Yield, for every form of a table, and for globs, how many names were taken for others."""
+    """Yield, for every form of a table, and for globs, how many names were confused with others."""
     with duckdb.connect() as connection:
         for form in ("a relation", "CSV", "Parquet", "pandas", "Polars", "Arrow"):
             library = {"Polars": "polars", "pandas": "pandas"}.get(form, "pyarrow")
@@ -45,7 +45,7 @@ def naming(room: Room) -> Iterator[Finding]:
                 yield _form(room, form, connection)
             else:
                 yield Finding(
-                    f"names of {form}", True, f"{library} is not installed here: names of {form} were not looked at"
+                    f"names of {form}", True, f"{library} is not installed here: names of {form} were not checked"
                 )
     yield from _globs(room)
 
@@ -68,7 +68,7 @@ def _form(room: Room, form: str, connection: duckdb.DuckDBPyConnection) -> Findi
                 wrong.append(
                     f"{name!a} of {names!a}: {found if isinstance(found, Refused) else f'column {found[0][0]}'}"
                 )
-    told = f"{len(wrong)} of {looked} names are taken for others; {looked - read} are refused before the charge"
+    told = f"{len(wrong)} of {looked} names are confused with others; {looked - read} are refused before the charge"
     return Finding(f"names of {form}", not wrong, "; ".join([told, *wrong[:1]]))
 
 
@@ -98,15 +98,15 @@ def _table(room: Room, form: str, names: Sequence[str], connection: duckdb.DuckD
 
 _GLOBS: dict[str, tuple[tuple[str, ...], float | None]] = {
     "the same columns in another order": (("SELECT 1 AS a, 5 AS b", "SELECT 6 AS b, 2 AS a"), 3),
-    "a column by another case": (("SELECT 1 AS a, 5 AS b", 'SELECT 2 AS "A", 6 AS b'), None),
-    "a column that the first file has not": (("SELECT 5 AS b", "SELECT 6 AS b, 2 AS a"), None),
-    "a column that the second file has not": (("SELECT 1 AS a, 5 AS b", "SELECT 6 AS b"), None),
+    "a column in another case": (("SELECT 1 AS a, 5 AS b", 'SELECT 2 AS "A", 6 AS b'), None),
+    "a column that the first file lacks": (("SELECT 5 AS b", "SELECT 6 AS b, 2 AS a"), None),
+    "a column that the second file lacks": (("SELECT 1 AS a, 5 AS b", "SELECT 6 AS b"), None),
     "a column of another type": (("SELECT 1 AS a, 5 AS b", "SELECT '2' AS a, 6 AS b"), None),
 }
 
 
 def _globs(room: Room) -> Iterator[Finding]:
-    """Files of which DuckDB would make one table, by names without case and by a type that holds all."""
+    """Files that DuckDB would combine into one table, ignoring the case of names and widening types."""
     asking = Asking(room, {"a": schema.number(0, 1000, integer=True)}, (query.sum("a"),))
     for what, (selects, due) in _GLOBS.items():
         found = asking.integers(_glob(room, selects))

@@ -1,7 +1,7 @@
 """Reading: every cell, row and name is read by itself, independently of the others (claim E0).
 
-What is released of made-up frames and files is compared with what was put into them, and with what is released when
-one person adds the oddest of cells.  The noise is frozen and taken off again, so that nothing is left to chance.
+Releases of made-up frames and files are compared with what was put into them, and with releases after one person adds
+the oddest of cells.  The noise is frozen and subtracted again, so that nothing is left to chance.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .naming import naming
 
 
 def reading(room: Room) -> Iterator[Finding]:
-    """Look at data frames of each library that is installed, at names, and at CSV files."""
+    """Check data frames of each installed library, names, and CSV files."""
     for library in libraries():
         if isinstance(library, str):
-            yield Finding(library, True, f"{library} is not installed here: its frames were not looked at")
+            yield Finding(library, True, f"{library} is not installed here: its frames were not checked")
             continue
         if library.name == "Polars" and not find_spec("pyarrow"):
             yield Finding("polars", True, "pyarrow is not installed here: frames of Polars, which need it, are refused")
@@ -58,11 +58,11 @@ _PEOPLE: dict[str, list[Any]] = {
 _ODD_PEOPLE = (None, "n/a", 5, 2.5, True, 2**70, b"x")
 _FLOATS = re.compile("float|double|complex", re.IGNORECASE)
 _ROUNDED = 2**-15
-"""Who has three rows counts by this much less than 1, at most: weights are rounded down."""
+"""A person with three rows counts by at most this much less than 1: weights are rounded down."""
 
 
 def _people(room: Room, library: Library) -> Finding:
-    """As many people are found beside an odd one as before, or one more; floats are refused, by their type."""
+    """With an odd person added, as many people are found as before, or one more; floats are refused, by their type."""
     asking = Asking(room, {}, person="id")
     wrong, looked, refused = [], 0, 0
     for name, people in _PEOPLE.items():
@@ -81,7 +81,7 @@ def _people(room: Room, library: Library) -> Finding:
                 looked += 1
                 if not right:
                     wrong.append(f"{name} beside {odd!a}: {found}, of {len(people)}")
-    told = f"{len(wrong)} of {looked} columns have other people beside an odd one; {refused} are refused as floats"
+    told = f"{len(wrong)} of {looked} columns have other people with an odd one added; {refused} are refused as floats"
     return Finding(f"{library.name}: people beside an odd one", not wrong, "; ".join([told, *wrong[:1]]))
 
 
@@ -98,7 +98,7 @@ def _missing_person(room: Room, library: Library) -> Finding:
 
 
 class _Case(NamedTuple):
-    """Cells, the odd one beside them, what they are declared as, and what is asked."""
+    """Cells, the odd one that is added, what they are declared as, and the question."""
 
     cells: Any
     odd: Any
@@ -122,7 +122,7 @@ _CASES: dict[str, _Case] = {
 
 
 def _by_type(room: Room, library: Library) -> Iterator[Finding]:
-    """Yield how far one cell moves what it would move farther if a column were read by its type."""
+    """Yield how far one cell moves an answer that it would move farther if a column were read by its type."""
     for name, case in _CASES.items():
         asking = Asking(room, {"c": case.declared}, (case.statistic,), case.by, case.where)
         own = repeated(case.cells, _ROWS)
@@ -139,7 +139,7 @@ def _by_type(room: Room, library: Library) -> Iterator[Finding]:
 
 
 def _in_two_steps(room: Room, library: Library) -> Iterator[Finding]:
-    """Yield what becomes of cells that pandas has changed once, and then again; and of a frame that runs backward."""
+    """Yield how cells are read that pandas has converted once, and then again; and a reversed frame."""
     asking, people = Asking(room, {}, person="id"), [2**60 + i for i in range(128)]
     changes: dict[str, Callable[[Any], Any]] = {
         "objects": lambda column: column.astype(object),
@@ -176,7 +176,7 @@ def _compared(asking: Asking, what: str, library: Library, columns: Sequence[Any
 
 
 def _found(room: Room, library: Library) -> Finding:
-    """Keys that are looked for are found beside a cell that is missing."""
+    """Keys are discovered even if another cell is missing."""
     counts = []
     for more in ([], [None], ["n/a"]):
         frame = library.frame({"c": library.make([_CARD] * _ROWS + more)})
@@ -185,14 +185,14 @@ def _found(room: Room, library: Library) -> Finding:
         counts.append(dict(zip(made.keys, made.counts, strict=True)))
     told = f"found: {', '.join(map(str, counts))}"
     passed = all(each == {str(_CARD): _ROWS} for each in counts)
-    return Finding(f"{library.name}: keys of 16 digits that are looked for", passed, told)
+    return Finding(f"{library.name}: discovered keys of 16 digits", passed, told)
 
 
 # --- rows that a filter left ---
 
 
 def _filtered(room: Room) -> Finding:
-    """How many rows a frame or relation has is not public, since a filter may have left them; of Parquet it is."""
+    """The number of rows of a frame or relation is not public, since it may be the result of a filter; Parquet's is."""
     path = room.parquet({"x": [1.0]}, {"x": "DOUBLE"})
     public = []
     with duckdb.connect() as connection:

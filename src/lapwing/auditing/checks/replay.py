@@ -1,6 +1,6 @@
 """Replay: the same question to a table and its neighbor, with the noise frozen.
 
-Whatever can be seen from outside must be the same, but for the noisy numbers: which functions run, the SQL, how much
+Everything that can be observed must be the same, except the noisy numbers: which functions run, the SQL, how much
 randomness is drawn, the shape of the answer, scales, the ledger, errors.  The integers move by no more than declared.
 """
 
@@ -46,7 +46,7 @@ _ASKED = (
 
 @dataclass
 class Trace:
-    """What can be seen of one run from outside."""
+    """What can be observed of one run."""
 
     functions: list[str] = field(default_factory=list)
     sql: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Trace:
 
 
 class Recorded(EntropyForTests):
-    """Randomness for tests, always the same, that notes how much of it is drawn."""
+    """Randomness for tests, always the same, that records how much of it is drawn."""
 
     def __init__(self, drawn: list[int]) -> None:
         super().__init__(SEED)
@@ -89,7 +89,7 @@ Run = Callable[[Source, EntropyForTests], Any]
 
 
 def replay(room: Room) -> Iterator[Finding]:
-    """Yield, for each question, what differed over all neighbors; also for keys and bounds that are looked for."""
+    """Yield, for each question, what differed over all neighbors; also for discovered keys and bounds."""
     for engine in room.engines:
         own = replace(room, engines=(engine,))
         for question in _ASKED:
@@ -117,7 +117,7 @@ def _replayed(room: Room, question: Question, what: str, run: Run) -> Finding:
     before: tuple[Row, ...] = () if question.neighbors == "add_remove" else _SOMEBODY[0]
     most = None if question.people else 1
     tables = [room.table(together([(_OTHERS, own[:most])]), TYPES) for own in (before, *_SOMEBODY)]
-    _traced(room, question, tables[0], run)  # fills caches, which know public parameters alone
+    _traced(room, question, tables[0], run)  # fills caches, which hold only public parameters
     first, *others = (_traced(room, question, table, run) for table in tables)
     errors = [trace.error for trace, _ in (first, *others) if trace.error is not None]
     if errors:
@@ -131,7 +131,7 @@ def _replayed(room: Room, question: Question, what: str, run: Run) -> Finding:
         told += f"; moved by {farthest} of {declared} declared"
         if any(far > most for far, most in zip(farthest, declared, strict=True)):
             return Finding(f"{room.engines[0].name}: {what}", False, told)
-    else:  # how many values are chosen from, and the keys that are held back, take more or less randomness
+    else:  # the number of candidate values, and of keys that are not shown, changes how much randomness is drawn
         differing -= {"functions", "drawn"}
     return Finding(f"{room.engines[0].name}: {what}", not differing, told)
 
@@ -145,7 +145,7 @@ def _moved(one: Release, other: Release, part: int) -> int:
 
 
 def _traced(room: Room, question: Question, table: Any, run: Run) -> tuple[Trace, Any]:
-    """Run, and return what was seen and what was answered."""
+    """Run, and return what was observed and what was answered."""
     asked, trace, made = source(room, table, question), Trace(), None
     with _watched(trace):
         try:
@@ -173,14 +173,14 @@ def _masked(told: Any) -> Any:
 
 
 def _public(answer: dict[str, Any] | None) -> list[tuple[str, Any]]:
-    """Return what a recorded answer holds beside noisy numbers."""
+    """Return what a recorded answer holds besides noisy numbers."""
     noisy = ("cells", "keys", "counts")
     return [(key, None if key in noisy else value) for key, value in (answer or {}).items()]
 
 
 @contextmanager
 def _watched(trace: Trace) -> Iterator[None]:
-    """Note which functions of Lapwing run, and the SQL that the engine gets."""
+    """Record which functions of Lapwing run, and the SQL that the engine gets."""
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_qualname

@@ -27,7 +27,7 @@ from ..tools.even import ROUNDING, SPLIT, Even, Given, even_law
 
 _STRATA, _SINGLES = 2**16, 2**12
 _RUN = 256
-"""So many draws at scale 100, or a sixteenth of that at 2^29, are the same twice with a probability below 2^-256."""
+"""Two runs of this many draws at scale 100, or a sixteenth of it at 2^29, agree with a probability below 2^-256."""
 
 
 def sampler(room: Room) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def _laws() -> Iterator[Finding]:
 
 
 def _tails() -> Iterator[Finding]:
-    """Look at draws of probability down to 2^-63: at a U of so many bits, |X| is the floor of s·(c - ln U)."""
+    """Check draws of probability down to 2^-63: for a U of this many bits, |X| is the floor of s·(c - ln U)."""
     words = np.array([sign * ((1 << j) + 1) for j in range(2, 63) for sign in (1, -1)])
     for scale in (Fraction(1), Fraction(10), Fraction(10**6)):
         drawn = discrete_laplace(scale, words.size, entropy=Given(words)).tolist()
@@ -72,7 +72,7 @@ def _tails() -> Iterator[Finding]:
 
 
 class _Further(Given):
-    """Randomness for tests: the first words of an array are given, and all bits that are drawn later are the same."""
+    """Randomness for tests: the first words of an array are given, and all bits drawn later are equal."""
 
     def __init__(self, words: NDArray[np.int64], bit: int) -> None:
         super().__init__(words)
@@ -83,7 +83,7 @@ class _Further(Given):
 
 
 def _borders() -> Iterator[Finding]:
-    """Look at words in which two values meet: the bits of U that come next decide, zeros for the larger |X|."""
+    """Check words at the border of two values: the next bits of U decide, zeros for the larger |X|."""
     for scale in (Fraction(1), Fraction(100), Fraction(10**6)):
         words, larger = [], []
         for bits in (2**62 // i for i in range(1, 20)):
@@ -127,7 +127,7 @@ class _All(Given):
 
 
 def _uniform() -> Finding:
-    """Of all bits there are, as many give one whole number as give another."""
+    """Over all possible bits, every whole number comes up equally often."""
     wrong, tried = [], {1: 8, 2: 8, 6: 8, 200: 8, 256: 8, 1000: 16}
     for below, bits in tried.items():
         entropy, found = _All(bits), [0] * below
@@ -166,7 +166,7 @@ def _floor(scale: Fraction, bits: int) -> int:
 
 
 def _floats() -> Iterator[Finding]:
-    """Floats leave on one public grid, whatever they were, and a neighbor's probabilities are within e^ε."""
+    """Released floats always lie on one public grid, and a neighbor's probabilities are within e^ε."""
     mechanism = LaplaceMechanism(1, 1)
     values = [0.0, 1.0, -1.0, 1 / 3, 0.1 + 0.2, 2.0**20, 1e-300, -0.0, math.pi]
     for cells, told in ((1, "one float"), (_STRATA, "an array of floats")):
@@ -189,7 +189,7 @@ def _floats() -> Iterator[Finding]:
 
 
 def _refused() -> Iterator[Finding]:
-    """What is not finite is refused before anything is drawn."""
+    """Values that are not finite are refused before anything is drawn."""
     for value in (math.nan, math.inf, [1.0, math.nan], np.array([-math.inf])):
         entropy = Even()
         try:
@@ -201,7 +201,7 @@ def _refused() -> Iterator[Finding]:
 
 
 def _fresh() -> Iterator[Finding]:
-    """Noise of calls, threads, forked processes and parts of an array is never the same, whatever seeds are set."""
+    """Noise of calls, threads, forked processes and parts of an array never repeats, even if seeds are set."""
     runs: dict[str, list[Any]] = {}
     for one_by_one, how in ((False, ""), (True, ", drawn one by one")):
         twice = []
@@ -227,7 +227,7 @@ def _fresh() -> Iterator[Finding]:
 
 
 def _drawn(one_by_one: bool) -> list[int]:
-    """Return a run of noise; single draws are few, so that a store of randomness does not run out meanwhile."""
+    """Return a run of noise; single draws are few, so that a buffer of randomness would not run out."""
     if one_by_one:
         return [discrete_laplace(2**29) for _ in range(_RUN // 16)]
     return [int(each) for each in discrete_laplace(100, _RUN)]
@@ -248,6 +248,6 @@ def _forked(one_by_one: bool) -> list[int]:
     os.waitpid(child, 0)
     with os.fdopen(out, "rb") as drawn:
         found = [int(each) for each in np.frombuffer(drawn.read(), np.int64)]
-    if not found:  # two of these would look like the same noise twice
+    if not found:  # two of these would look like repeated noise
         raise RuntimeError("a forked process ended without drawing")
     return found

@@ -1,6 +1,6 @@
 """Brute-force sensitivity: over all small tables of difficult values, no person moves an answer more than declared.
 
-And some person moves it by just that much, so that no noise is wasted.
+And some person moves it by exactly that much, so that no noise is wasted.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _compared(engine: str, found: Moved) -> Iterator[Finding]:
 
 
 def _alone(room: Room, tables: Tables) -> Finding:
-    """Tables that are asked one by one have the integers that they have among all the others."""
+    """A table that is queried alone has the same integers as among all the others."""
     question = Question((query.mean("x"), query.sum("z")), ("key",))
     among, different, owned = tables.moved(question), 0, tables.owned[1 :: len(tables.owned) // 4]
     for own in owned:
@@ -81,12 +81,12 @@ def _alone(room: Room, tables: Tables) -> Finding:
             moved = cells[1, tables.owned.index(own)] - cells[1, 0]
             alone = np.stack([a - b for a, b in zip(with_own[number], without[number], strict=True)], axis=-1)
             different += not np.array_equal(moved, alone.ravel())
-    told = f"{different} of {len(owned) * len(among.cells)} measurements differ when a table is asked alone"
-    return Finding(f"{room.engines[0].name}: tables asked one by one", not different, told)
+    told = f"{different} of {len(owned) * len(among.cells)} measurements differ when a table is queried alone"
+    return Finding(f"{room.engines[0].name}: tables queried one by one", not different, told)
 
 
 def _keys_of_one(room: Room) -> Finding:
-    """Let people with one to six keys come, each with keys that two others have: no more than two counts may rise."""
+    """Add people with one to six keys, all of which two others have too: no more than two counts may rise."""
     most, people = 2, range(1, 7)
     had = [(f"{i} {j}", f"{i}-{j}") for i in people for j in range(i)]
     others = [(f"{key} {who}", key) for _, key in had for who in "ab"]
@@ -107,7 +107,7 @@ def _keys_of_one(room: Room) -> Finding:
 
 
 def _keys_where(room: Room) -> Finding:
-    """Of the keys of twenty people each, those are found whose rows WHERE keeps, with these people alone."""
+    """Of keys with twenty people each, only those with rows that WHERE keeps are found, with only these people."""
     people = [f"{key} {i}" for key in "ab" for i in range(20)]
     cells: dict[str, list[Any]] = {"person": people, "key": [who[0] for who in people], "z": [*range(20)] * 2}
     table = room.table(cells, {"person": "VARCHAR", "key": "VARCHAR", "z": "BIGINT"})
@@ -121,14 +121,14 @@ def _keys_where(room: Room) -> Finding:
 
 
 def _rules(room: Room) -> Iterator[Finding]:
-    """Pairs of tables that must give the same integers, by the public rules for WHERE and for dirty cells."""
+    """Pairs of tables that must give the same integers, by the public rules for WHERE and for unusable cells."""
     kept: tuple[Row, ...] = ((1.0, 1, "a"), (2.0, 1, "b"))
     out: tuple[Row, ...] = ((1.0, 9, "a"),) * 5
     yield _same(room, "rows that WHERE leaves out count for nothing", kept, kept + out)
     dirty: tuple[Row, ...] = ((math.nan, 1, "a"), (math.inf, 1, "a"), (-math.inf, 1, "b"))
     yield _same(room, "NaN and infinity are missing", dirty, tuple((None, *row[1:]) for row in dirty))
     beyond: tuple[Row, ...] = ((99.5, 1, "a"), (-1e308, -(2**62), "b"))
-    yield _same(room, "what is beyond a bound counts as the bound", beyond, ((7.0, 1, "a"), (-3.0, -3, "b")))
+    yield _same(room, "values beyond a bound count as the bound", beyond, ((7.0, 1, "a"), (-3.0, -3, "b")))
     unknown: tuple[Row, ...] = ((1.0, 1, "elsewhere"), (1.0, 1, None))
     yield _same(room, "rows of keys that are not public are left out", unknown, ())
 
@@ -145,7 +145,7 @@ def _same(room: Room, what: str, one: tuple[Row, ...], other: tuple[Row, ...]) -
 
 
 def _crowd(room: Room) -> Iterator[Finding]:
-    """Beside a hundred thousand others, in any order, one person moves sums of squares as far as alone."""
+    """Among a hundred thousand others, in any order, one person moves sums of squares as far as alone."""
     crowd: list[Row] = [(2.3 + i % 3, 1, "a") for i in range(100_000)]
     question = Question((query.variance("x"),), people=False)
     found = []
@@ -156,7 +156,7 @@ def _crowd(room: Room) -> Iterator[Finding]:
     declared = made.plan.sensitivity(made.plan.parts[0])
     moved = [sum(abs(a - b) for a, b in zip(found[0], other, strict=True)) for other in found[1:]]
     told = f"{moved[0]:,} of {declared:,} declared, and {moved[1]:,} in another order"
-    yield Finding(f"{room.engines[0].name}: one row beside 100,000", moved == [declared] * 2, told)
+    yield Finding(f"{room.engines[0].name}: one row among 100,000", moved == [declared] * 2, told)
 
 
 def _trees(room: Room) -> Iterator[Finding]:
@@ -194,7 +194,7 @@ _NUMBERS = (0, 1, -1, 2**31, 2**32 + 1, 2**53, 2**53 + 1, 2**62, 2**62 + 1)
 
 
 def _people(room: Room) -> Iterator[Finding]:
-    """People who look alike are different people, each of whom counts; rows without a person count for nothing."""
+    """People with similar values are different people, each of whom counts; rows without a person count for nothing."""
     for kind, people in (("VARCHAR", _ALIKE), ("BIGINT", _NUMBERS)):
         counts = []
         for some in ((), people):
@@ -212,7 +212,7 @@ def _people(room: Room) -> Iterator[Finding]:
 
 
 def _forms(room: Room) -> Iterator[Finding]:
-    """A table gives the same integers as Parquet, CSV, a relation, and as a data frame, where those are installed."""
+    """A table gives the same integers as Parquet, CSV, a relation, and a data frame of each installed library."""
     rows = [*_ALIKE, *_ALIKE[:9], "ann", "ann"]
     x = [(0.0, 7.0, -40.0, 1e308, 2.3)[i % 5] for i in range(len(rows))]
     cells: dict[str, list[Any]] = {"person": rows, "x": x, "key": ["a", "b", "elsewhere"] * 10 + ["a"]}

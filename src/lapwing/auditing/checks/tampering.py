@@ -16,7 +16,7 @@ from ..room import Room
 
 
 def tampered(room: Room) -> Finding:
-    """Every stored value is edited, every entry removed, doubled and moved: by itself, in the SQLite file."""
+    """Every stored value is edited, and every entry removed, doubled and moved, one at a time, in the SQLite file."""
     kept = room.path("ledger")
     ledger = Ledger.open(kept, 3, "1e-6")
     ledger.add_analyst("ana", 2, note="until May")
@@ -33,14 +33,14 @@ def tampered(room: Room) -> Finding:
             connection.commit()
         tried += 1
         by_opening = all("lapwing_answers" in statement for statement, _ in changes) or _refuses_to_open(kept)
-        if verifies(ledger) or not by_opening:  # the texts of answers are looked at by verify alone
+        if verifies(ledger) or not by_opening:  # only verify checks the texts of answers
             missed.append(changes[0][0])
         kept.write_bytes(raw)
     whole = ledger.verify() == size
     return Finding(
-        "L4: what is edited, removed, inserted or moved in the file is found",
+        "L4: edits, removals, insertions and moves in the file are detected",
         not missed and whole and tried > 100,
-        f"{tried - len(missed)} of {tried} changes were found{'; missed: ' + missed[0] if missed else ''}.",
+        f"{tried - len(missed)} of {tried} changes were detected{'; missed: ' + missed[0] if missed else ''}.",
     )
 
 
@@ -70,7 +70,7 @@ def _edits(path: Path, size: int) -> Iterator[_Change]:
 
 
 def rolled_back(room: Room) -> Finding:
-    """An older copy, and a ledger whose end was cut off with its head, are sound in themselves: a kept head tells."""
+    """An older copy, and a ledger whose end was cut off with its head, look sound: a head kept elsewhere shows it."""
     path, old = room.path("ledger"), room.path("ledger")
     ledger = Ledger.open(path, 1)
     ledger.charge("a", "0.5")
@@ -96,14 +96,14 @@ def rolled_back(room: Room) -> Finding:
     except LedgerError:
         found.append(True)
     return Finding(
-        "L4: a ledger that was rolled back, or keeps nothing that is written, is found",
+        "L4: a ledger that was rolled back, or does not keep what is written, is detected",
         sound and all(found),
-        f"{sum(found)} of {len(found)} such ledgers were found, and the sound one was {'' if sound else 'not '}sound.",
+        f"{sum(found)} of {len(found)} were detected, and the sound one was {'' if sound else 'not '}sound.",
     )
 
 
 def exchanged(room: Room) -> Finding:
-    """An older copy, alone or gone on by itself, and another ledger take the place of one that is open and spent."""
+    """An older copy, unchanged or with entries of its own, and another ledger replace one that is open and spent."""
     path, other, branch = (room.path("ledger") for _ in range(3))
     ledger = Ledger.open(path, 1)
     first = ledger.charge("a", "0.5")
@@ -129,7 +129,7 @@ def exchanged(room: Room) -> Finding:
     return Finding(
         "L5: an open ledger refuses an older copy, or another ledger, in its place",
         refused == 3 * len(calls) and left_alone == goes_on == 3,
-        f"{refused} of {3 * len(calls)} calls were refused, {left_alone} of 3 files stayed as they were, and with the "
+        f"{refused} of {3 * len(calls)} calls were refused, {left_alone} of 3 files stayed unchanged, and with the "
         f"newest one back the ledger went on {goes_on} of 3 times.",
     )
 

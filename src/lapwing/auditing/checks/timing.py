@@ -7,9 +7,9 @@ If the times do not depend on the noise, then for every t > 0
     P(|S| ≥ t) ≤ 2·e^(-2t²/R),   P(|Z| ≥ t) ≤ 2·e^(-t²/(2p(1 - p)R + t/3)).
 
 ``timing`` raises an alarm beyond the t at which these are 10^-9.  For single draws at a scale far above 1 that is a
-correlation of √(6·ln(2·10^9)/n): 0.08 at 20,000 calls.  What is weaker is not seen, and weak ones are known, for Python
-does not take the same time for all integers: a single draw at scale 1 correlates with its time by some 0.1
-(SECURITY.md), so that scale is not looked at; at larger scales by some 0.03 at most, which more calls would find.
+correlation of √(6·ln(2·10^9)/n): 0.08 at 20,000 calls.  Weaker correlations are not detected, and some are known, since
+Python does not take the same time for all integers: a single draw at scale 1 correlates with its time by some 0.1
+(SECURITY.md), so that scale is not checked; at larger scales by about 0.03 at most, which more calls would find.
 
 Proof: docs/explanation/audit.md.
 """
@@ -58,7 +58,7 @@ def _calls(scale: int, calls: int) -> Iterator[tuple[str, Callable[[], Any], int
 
 
 def timed(draw: Callable[[], Any], calls: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the time of each call in ns, and what it returned, a row for each call; no garbage is collected."""
+    """Return the time of each call in ns, and its results, one row for each call; garbage collection is off."""
     width = [np.size(draw()) for _ in range(_WARM)][-1]
     times, drawn = array("q", bytes(8 * calls)), np.zeros((calls, width), dtype=np.int64)
     collecting = gc.isenabled()

@@ -27,7 +27,7 @@ Integers = list[list[int]]
 
 @dataclass(frozen=True)
 class Refused:
-    """A table that was refused: what was said, and whether anything was charged before."""
+    """A refused table: the message, and whether anything was charged before."""
 
     said: str
     charged: bool

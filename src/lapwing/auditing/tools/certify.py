@@ -24,7 +24,7 @@ from ...errors import InvalidParameter
 _AT_ONCE = 1 << 13
 _MOST = 10**9
 _UNIT = 2.0**-48
-"""Of all sizes that enter a logarithm, this share may be lost by ``lgamma``, ``log`` and sums: 16 rounding errors."""
+"""The error of ``lgamma``, ``log`` and sums, relative to all terms of a logarithm: 16 rounding errors."""
 
 
 def least_share(k: int, n: int, alpha: float) -> float:
@@ -74,7 +74,7 @@ def _checked(k: int, n: int, alpha: float) -> tuple[int, int, float]:
 
 
 def _between(low: float, high: float) -> float | None:
-    """Return a float between two ends, in the middle of their logarithms if they are far apart; None if close by."""
+    """Return a float between two ends, in the middle of their logarithms if far apart; None if they are close."""
     if high - low <= 1e-15 * high:
         return None
     middle = math.sqrt(max(low, 1e-300) * high) if low < high / 2 else low + (high - low) / 2

@@ -14,10 +14,10 @@ from .certify import least_share, most_share
 
 
 def held(what: str, inside: NDArray[np.bool_], confidence: str | Fraction) -> Finding:
-    """Return whether at least the stated share of independent bars hold the truth, as far as chance can tell."""
+    """Return whether at least the stated share of independent bars contain the truth, up to chance."""
     hits, needed = int(inside.sum()), float(Fraction(confidence))
     most = most_share(hits, inside.size, ALPHA)
-    told = f"{hits / inside.size:.4f} of {inside.size:,} bars hold, so that {most:.4f} may in truth; {needed} must"
+    told = f"{hits / inside.size:.4f} of {inside.size:,} bars hold; in truth {most:.4f} may, and {needed} must"
     return Finding(f"{what}, at {needed:.0%}", most >= needed, told, ALPHA)
 
 
@@ -31,7 +31,7 @@ def centred(what: str, off: NDArray[np.float64]) -> Finding:
 
 
 def unbiased(what: str, noise: NDArray[Any], scale: float) -> Finding:
-    """Return whether the mean of integer noise of this scale is 0, as far as chance can tell."""
+    """Return whether the mean of integer noise of this scale is 0, up to chance."""
     mean, limit = float(noise.mean()), mean_limit(noise.size, scale, ALPHA)
     told = f"their mean is {mean:+.4f} over {noise.size:,} groups; by chance within ±{limit:.4f}"
     return Finding(what, abs(mean) <= limit, told, ALPHA)

@@ -1,8 +1,8 @@
 """The answer of a function, and the distance between two answers.
 
 The distance is the sum of |a - b| over the numbers of two answers, exactly: floats count as the fractions they are.
-It is infinite between answers of another form (length, shape, keys or their order), between a finite number and NaN
-or an infinite one, and between numbers and an error or a thing that is no number.  What is the same has distance 0:
+It is infinite between answers of different forms (length, shape, keys or their order), between a finite number and NaN
+or an infinite one, and between numbers and an error or something that is not a number.  Equal answers have distance 0:
 two errors of one type, or NaN in the same place.
 """
 
@@ -52,7 +52,7 @@ class Raised:
 
 
 def ask(f: Callable[[list[Any]], Any], table: list[Any]) -> Any:
-    """Return what f answers; an error of f is an answer too."""
+    """Return the answer of f; an error of f is an answer too."""
     try:
         return f(table)
     except Exception as error:  # KeyboardInterrupt is none and passes
@@ -94,7 +94,7 @@ class _NoNumber(Exception):
 
 def _flatten(value: Any, numbers: list[Any], types: set[str]) -> Any:
     """Append the numbers in a value, and return its form."""
-    if type(value) in (list, tuple) and set(map(type, value)) == {int}:  # counts, the usual answer: made quick
+    if type(value) in (list, tuple) and set(map(type, value)) == {int}:  # counts, the most common answer: fast
         numbers += value
         types.add("int")
         return (len(value),)
@@ -118,7 +118,7 @@ def _flatten(value: Any, numbers: list[Any], types: set[str]) -> Any:
 
 
 def _append(value: Any, numbers: list[Any], types: set[str]) -> tuple[()]:
-    """Append one number: an int if it is whole, which is quicker to reckon with."""
+    """Append one number: an int if it is whole, which is faster to compute with."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Rational | float | Decimal | np.number):
         raise _NoNumber(type(value).__name__)
     types.add("int" if isinstance(value, Integral) else type(value).__name__)
@@ -172,7 +172,7 @@ def plain(value: Any) -> Any:
     """Return a value with arrays as lists and NumPy's numbers as Python's."""
     if isinstance(value, np.ndarray | np.generic):
         listed = value.tolist()
-        return repr(listed) if isinstance(listed, np.generic) else plain(listed)  # what Python has no type for
+        return repr(listed) if isinstance(listed, np.generic) else plain(listed)  # a type that Python lacks
     if callable(getattr(value, "to_dict", None)):
         return plain(value.to_dict())
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
 """The possible rows of a made-up table: a list of rows, a declared column, or columns by name.
 
-A row is known by its number, from 0 on; the simplest rows come first.  Rows are made when they are asked for, and a
-fresh copy each time, so that the function under audit can neither change the domain nor the next table.
+A row is identified by its number, from 0; the simplest rows come first.  Rows are created on demand, as a fresh copy
+each time, so that the function under audit can neither change the domain nor the next table.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _cells(column: Column) -> list[Any]:
 
 
 def _unknown(keys: Sequence[Any]) -> Any:
-    """Return a key of the same type that is not listed; of truth values there is none but missing."""
+    """Return a key of the same type that is not listed; for truth values, only the missing one."""
     last = max(keys)
     if isinstance(last, bool):
         return None
@@ -118,7 +118,7 @@ def _fresh(cell: Any) -> Any:
 
 
 def _below(place: int) -> Iterator[int]:
-    """Yield places below this one: all if they are few, else the first and ever closer ones."""
+    """Yield places below this one: all if there are few, else the first and then closer and closer ones."""
     if place <= 200:
         yield from range(place)
         return

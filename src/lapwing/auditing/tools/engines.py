@@ -56,9 +56,9 @@ def _postgres(url: str) -> Iterator[Engine]:
 
 
 def _reached(error: type[Exception], work: Callable[[], Any]) -> Any:
-    """Return what ``work`` returns; refuse a server that does not do it, without its words, which may hold secrets."""
+    """Return what ``work`` returns; refuse a server that fails, without its message, which may hold secrets."""
     with suppress(error), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a client that has tried in vain
+        warnings.simplefilter("ignore")  # of a client that could not connect
         return work()
     allowed = "a server that can be reached, and one of PostgreSQL on which you may create a schema"
     raise InvalidAddress("engine", f"Give {allowed}.")
@@ -66,7 +66,7 @@ def _reached(error: type[Exception], work: Callable[[], Any]) -> Any:
 
 @contextmanager
 def _spark(url: str) -> Iterator[Engine]:
-    """Yield Spark: the session that is there, or a new one, which is stopped afterwards."""
+    """Yield Spark: the existing session, or a new one, which is stopped afterwards."""
     sessions = library("pyspark.sql").SparkSession
     with ExitStack() as stack:
         session = sessions.getActiveSession()

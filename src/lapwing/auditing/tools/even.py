@@ -1,4 +1,4 @@
-"""Evenly spaced words in place of random ones: the law of what is computed from them is seen without drawing.
+"""Evenly spaced words instead of random ones: the law of what is computed from them is found without drawing.
 
 Claim C2 (strata).  Let |X| be a function of a uniform U that does not rise as U grows, with a sign of its own.  If the
 pairs of sign and U are laid out in the middles of n equal parts, the distribution function of the n values of X
@@ -30,7 +30,7 @@ Words = NDArray[np.int64]
 
 
 class Even:
-    """Randomness for tests: words are laid out evenly, an array at a time, and so many single words one by one."""
+    """Randomness for tests: words are laid out evenly, an array at a time; ``singles`` single words, one by one."""
 
     private = False
 
@@ -40,7 +40,7 @@ class Even:
         self.filled: list[int] = []
 
     def bits(self, count: int) -> int:
-        """Return the next word, of as many as there are strata; its last bit takes turns, as it may be a sign."""
+        """Return the next word, of as many as there are strata; its last bit alternates, as it may be a sign."""
         if count != 64:
             return self._rest.bits(count)
         self._number += 1
@@ -69,7 +69,7 @@ class Given(EntropyForTests):
 
 
 def _even(size: int) -> Words:
-    """Return words in the middles of equal parts of all words, in an order that has nothing to do with their size."""
+    """Return words in the middles of equal parts of all words, in an order unrelated to their size."""
     places = (np.arange(size) * 40503) % size if size % 3 and size % 23 and size % 587 else np.arange(size)
     return ((places + 0.5) * (2.0**64 / size) - 2.0**63).astype(np.int64)
 

@@ -1,8 +1,8 @@
 """Events that may distinguish two inputs: proposed from some draws, and scored by others.
 
-An event asks one thing of one reading of the output.  The readings are its numbers (each, their sum, differences of
-two), the power of two that divides a number (what floating-point noise leaks), its kind and its text.  Asked is whether
-a reading is at least or at most a threshold, or is one of some values, which are taken by their likelihood ratio.
+An event is a condition on one reading of the output.  The readings are its numbers (each, their sum, differences of
+two), the power of two that divides a number (what floating-point noise leaks), its kind and its text.  The condition
+is that a reading is at least or at most a threshold, or is in a set of values, chosen by their likelihood ratio.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MOST_VALUES = 50_000
 _STEPS = 512
 _LONGEST = 100
 ZERO = 2000
-"""The power of two that 0 is said to be a multiple of: more than any other float."""
+"""The exponent that is assigned to 0: larger than for any other float."""
 
 Form = Literal["value", "sum", "difference", "power", "kind", "text"]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A column of outputs: of a form, and of the numbers at some places."""
+    """One way to read outputs: a form, and the positions of the numbers it uses."""
 
     form: Form
     places: tuple[int, ...] = ()
@@ -76,7 +76,7 @@ class Event:
 
     @property
     def strangeness(self) -> float:
-        """How much more an event must show to be taken instead of one that is more easily said."""
+        """How much more an event must show to be preferred to a simpler one."""
         if self.relation == "=" and self.values.size > 3:
             return 0.01
         return 1e-6 if self.words.startswith("output is of type") else 0.0
@@ -131,7 +131,7 @@ def _readings(x: Outputs, y: Outputs) -> Iterator[Reading]:
 
 
 def _most_moved(x: Outputs, y: Outputs, width: int) -> list[int]:
-    """Return the places whose means differ most between the inputs, for their spread."""
+    """Return the places whose means differ most between the inputs, relative to their spread."""
     if width <= _MOST_PLACES or x.values.shape != y.values.shape:
         return list(range(min(width, _MOST_PLACES)))
     with np.errstate(all="ignore"):
@@ -178,14 +178,14 @@ def _sets(reading: Reading, x: Array, y: Array, tried_x: Array, tried_y: Array, 
 
 
 def _hits(chosen: Array, tried: Array) -> Array:
-    """Return how often each of the values is met."""
+    """Return how often each of the values occurs."""
     order = np.argsort(chosen, kind="stable")
     place, known = _place(chosen[order], tried)
     return np.bincount(order[place[known]], minlength=chosen.size)
 
 
 def _place(values: Array, found: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return where in sorted values each number would stand, and whether it is there."""
+    """Return where each number would be inserted into sorted values, and whether it is one of them."""
     place = np.minimum(np.searchsorted(values, found), values.size - 1)
     return place, values[place] == found
 

@@ -1,7 +1,7 @@
 """Canaries, and the search for them in everything that is returned, raised, logged or printed.
 
-A canary is a value that must not be seen: a number, texts and a day.  It is looked for in many spellings, in what calls
-return and raise, in what is logged, warned and printed.
+A canary is a value that must not appear: a number, texts and a day.  Many spellings of it are searched for, in what
+calls return and raise, and in what is logged, warned and printed.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _SPELLINGS = re.compile(
             rb"canary-[0-9a-f]{4}",
             *(re.escape(each) for word in (WORD, PERSON, NOTE, ODD) for each in (word.encode().hex().encode(),
               base64.b64encode(word.encode())[:12])),
-            rb"(?<![0-9a-z.])8[,_ ]?123[,_ ]?456[,_ ]?\d{3}(?![0-9a-z])",  # never in a hash, which is longer
+            rb"(?<![0-9a-z.])8[,_ ]?123[,_ ]?456[,_ ]?\d{3}(?![0-9a-z])",  # does not match in a hash, which is longer
             rb"(?<![0-9a-z.])8\.123\d*e\+?0*9",
             *(re.escape(struct.pack(form, NUMBER)) for form in ("<d", ">d")),
             *(re.escape(struct.pack(form, int(NUMBER))) for form in ("<q", ">q")),
             re.escape(int(NUMBER).to_bytes(6, "big")),  # as SQLite writes it
             rb"8713-0?5-17|8713, ?5, ?17|17[./]0?5[./]8713",
-            rb"(?<![0-9a-z.])87130517(?![0-9a-z])",  # the hashes of an audit would hold it with 3·10^-6
+            rb"(?<![0-9a-z.])87130517(?![0-9a-z])",  # the hashes of an audit would contain it with probability 3·10^-6
         ]
     ),
     re.IGNORECASE,
@@ -59,7 +59,7 @@ def sightings(said: str | bytes) -> list[str]:
 
 @dataclass
 class Heard:
-    """All that was said while it listened, by what said it."""
+    """Everything that was output while it listened, by its source."""
 
     said: list[tuple[str, str | bytes]] = field(default_factory=list)
     errors: int = 0
@@ -68,7 +68,7 @@ class Heard:
         self.said += [(who, each) for each in said]
 
     def ask(self, who: str, call: Callable[[], Any]) -> None:
-        """Hear what a question returns, in every form it has, or the error that it raises."""
+        """Record what a question returns, in every form it has, or the error that it raises."""
         try:
             self.add(who, *_forms(call()))
         except Exception as error:
@@ -76,7 +76,7 @@ class Heard:
             self.add(f"{who}, which failed", *_chain(error))
 
     def finding(self, what: str, as_due: bool = True, told: str = "", false_alarm: float = 0.0) -> Finding:
-        """Return whether nothing was seen in what was said, and the rest is as due."""
+        """Return the finding that no canary was seen, and that the rest is as expected."""
         seen = [(who, found[0]) for who, said in self.said if (found := sightings(said))]
         where = f", such as {seen[0][1]!r} in {seen[0][0]}" if seen else ""
         size = sum(len(said) for _, said in self.said)
@@ -86,7 +86,7 @@ class Heard:
 
 @contextmanager
 def listening(room: Room) -> Iterator[Heard]:
-    """Hear all loggers, warnings and what Python prints; temporary files go to the room."""
+    """Record all logs, warnings and what Python prints; temporary files go to the workspace."""
     heard, printed, before = Heard(), io.StringIO(), tempfile.tempdir
     ear = _Ear(heard)
     known = [each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger)]
@@ -111,7 +111,7 @@ def listening(room: Room) -> Iterator[Heard]:
 
 
 class _Ear(logging.Handler):
-    """Adds what is logged, with its arguments and its errors, to what was heard."""
+    """Adds what is logged, with its arguments and its errors, to the record."""
 
     def __init__(self, heard: Heard) -> None:
         super().__init__(logging.DEBUG)
@@ -141,7 +141,7 @@ def _forms(made: Any) -> Iterator[str | bytes]:
 
 
 def _chain(error: BaseException | None) -> Iterator[str]:
-    """Yield what an error and those it comes from say, and the variables of Lapwing's frames, as tools show them."""
+    """Yield the messages of an error and its causes, and the variables of Lapwing's frames, as tools show them."""
     waiting, known = [error], set()
     while waiting:
         each = waiting.pop()

@@ -1,7 +1,7 @@
 """All small tables over a domain of difficult values, and how far one person moves their answers.
 
-Many tables are asked at once: each is a group of one large table, with people of its own.  The noise is frozen, and
-that of the empty table is taken off again, so that the exact integers before the noise are seen from outside.
+Many tables are queried at once: each is a group of one large table, with its own people.  The noise is frozen, and
+that of the empty table is subtracted again, which gives the exact integers before the noise from outside.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ def together(tables: Sequence[tuple[Sequence[Row], Sequence[Row]]]) -> dict[str,
 
 
 def _units(plan: Plan, large: Plan, number: int) -> int:
-    """Return how many units of a cell in the large table are one in a small one: people may weigh more where it is."""
+    """Return how many units of a cell in the large table are one in a small one: people may weigh more there."""
     small, more = (each.parts[number].measurement.unit(each.setting(each.parts[number])) for each in (plan, large))
     return int(small / more)
 

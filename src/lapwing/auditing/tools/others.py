@@ -26,14 +26,14 @@ _HOME = str(Path(__file__).resolve().parents[3])
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return an environment in which Python imports what this process does, this lapwing too."""
+    """Return an environment in which Python imports the same modules as this process, including this lapwing."""
     path = [os.path.abspath(each) for each in sys.path]  # noqa: PTH100  # an empty one is the working directory
     return {**os.environ, **more, "PYTHONPATH": os.pathsep.join([*([] if _HOME in path else [_HOME]), *path])}
 
 
 @contextmanager
 def started(work: Callable[[], None], number: int = 1, **more: str) -> Iterator[list[Process]]:
-    """Start processes that do the work, a function of this module, in an environment with more; end them afterwards."""
+    """Start processes that run a function of this module, with more environment variables; end them afterwards."""
     line = f"from {__name__} import {work.__name__} as work; work()"
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     processes = [
@@ -65,7 +65,7 @@ def answer(process: Process) -> Any:
 
 
 def racer() -> None:
-    """Do what each line says, a name of ``RACES`` and its arguments, and answer what it returns."""
+    """Run the function that each line names, one of ``RACES``, with its arguments, and answer what it returns."""
     for line in sys.stdin:
         name, *arguments = json.loads(line)
         _say(RACES[name](*arguments))
@@ -76,7 +76,7 @@ def charge_together(where: str, name: str, epsilon: str, threads: int) -> int:
     ready, granted = threading.Barrier(threads), []
     try:
         ledger = Ledger.open(where)
-    except LedgerError:  # others were granted so much that it does not add up
+    except LedgerError:  # others were granted too much
         return 0
 
     def ask(thread: int) -> None:
@@ -135,9 +135,9 @@ def _run(threads: Sequence[threading.Thread]) -> None:
 def asker() -> None:
     """For each line (a folder, a table or null, a name, an ε), ask a source that names no ledger, from that folder.
 
-    Answer where its ledger is and what is spent; or null, and why it is refused.  For null, a relation is asked.
+    Answer where its ledger is and what is spent; or null, and why it is refused.  For null, a relation is queried.
     """
-    import duckdb  # here, since the other processes need the ledger alone
+    import duckdb  # here, since the other processes need only the ledger
 
     from ...question import query, schema
     from ...source import Source
@@ -155,9 +155,9 @@ def asker() -> None:
 
 
 def cramped() -> None:
-    """For each line (a place, a number of bytes), make a ledger while no file may be larger; answer whether it is made.
+    """For each line (a place, a number of bytes), create a ledger while no file may be larger; answer if it succeeded.
 
-    To a process that is not told, this is a disk that is full.
+    To the process this looks like a full disk.
     """
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -172,9 +172,9 @@ def cramped() -> None:
 
 
 def spender() -> None:
-    """For each line (a ledger, a name), let a new process charge without end; tell its number, then its charges.
+    """For each line (a ledger, a name), let a new process charge without end; print its process id, then its charges.
 
-    It is made by a fork, which takes no time, and is there to be killed; the last line is ["ended"].
+    It is forked, which takes no time, and is meant to be killed; the last line is ["ended"].
     """
     for line in sys.stdin:
         where, name = json.loads(line)
@@ -198,7 +198,9 @@ def _spend(where: str, name: str) -> None:
 
 
 def _say(told: Any) -> None:
-    os.write(1, (json.dumps(told) + "\n").encode())  # at once and whole, whenever the process is killed
+    os.write(
+        1, (json.dumps(told) + "\n").encode()
+    )  # in one write, so that it is complete even if the process is killed
 
 
 _COMMANDS = """
@@ -213,13 +215,13 @@ for arguments in json.loads(sys.argv[1]):
     sys.stdout.flush()
 print(json.dumps(statuses))
 """
-"""What one process runs: many commands, and at last a line with their statuses."""
+"""What one process runs: many commands, and finally a line with their statuses."""
 
 
 def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], bytes]:
-    """Run commands of ``lapwing`` in a folder; return their statuses, and all that was printed.
+    """Run commands of ``lapwing`` in a folder; return their statuses, and everything that was printed.
 
-    The first is run by ``python -m lapwing``, the others after it by one more process, which takes less time.
+    The first is run by ``python -m lapwing``, the others by a single further process, which takes less time.
     """
     first = _printed([sys.executable, "-P", "-m", "lapwing", *lines[0]], folder)
     if len(lines) == 1:

@@ -1,7 +1,7 @@
-"""The outputs of a mechanism, whatever they are, as columns of numbers.
+"""The outputs of a mechanism, of any type, as columns of numbers.
 
-A number or vector is its values; everything else is what it is called: its kind (type, length, NaN, an exception) and
-its text.  Kinds and texts are numbered in the order in which they are met.
+A number or vector is represented by its values, everything else by its kind (type, length, NaN, an exception) and its
+text.  Kinds and texts are numbered in the order in which they first occur.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Outputs:
 
 
 def joined(parts: Sequence[Outputs]) -> Outputs:
-    """Return outputs one after the other; narrow ones are filled up with NaN."""
+    """Return concatenated outputs; narrow ones are padded with NaN."""
     width = max(part.values.shape[1] for part in parts)
     values = [part.values if part.values.shape[1] == width else _widened(part.values, width) for part in parts]
     kinds, texts = ([getattr(part, name) for part in parts] for name in ("kinds", "texts"))
@@ -52,13 +52,13 @@ def joined(parts: Sequence[Outputs]) -> Outputs:
 
 
 class Words:
-    """The kinds and texts met so far, each with its number."""
+    """The kinds and texts seen so far, each with its number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, word: str) -> int:
-        """Return the number of a word, which is new or known."""
+        """Return the number of a word; a new word gets the next number."""
         return self._numbers.setdefault(word, len(self._numbers))
 
     def __getitem__(self, number: int) -> str:
@@ -89,7 +89,7 @@ class Draws:
     def _more(self, count: int) -> Outputs:
         if self._batch == 1:
             return _of_list([self._one() for _ in range(min(count, _AT_ONCE))], self._words)
-        found = self._m(deepcopy(self._given))  # an exception is not that of single outputs: it goes to the caller
+        found = self._m(deepcopy(self._given))  # not the exception of a single output: it goes to the caller
         number = len(found) if hasattr(found, "__len__") else 1
         if number != self._batch:
             outputs = "1 output" if number == 1 else f"{number:,} outputs"
@@ -102,7 +102,7 @@ class Draws:
     def _one(self) -> Any:
         try:
             return self._m(deepcopy(self._given))  # a mechanism that changes its input must not see the change
-        except Exception as error:  # whatever it raises is its output
+        except Exception as error:  # any exception is its output
             return _Raised(type(error).__name__)
 
 
@@ -126,7 +126,7 @@ def _of_array(found: Array, name: str, words: Words) -> Outputs:
 
 
 def _of_list(found: list[Any], words: Words) -> Outputs:
-    """Read outputs one by one, or at once if all are plain numbers: an output is read alike in any company."""
+    """Read outputs one by one, or at once if all are plain numbers: how one is read does not depend on the others."""
     types = set(map(type, found))
     if len(types) == 1 and types <= {int, float, bool, np.float64, np.int64, np.bool_}:
         with suppress(OverflowError):

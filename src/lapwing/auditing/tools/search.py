@@ -1,7 +1,7 @@
 """The search for neighbors whose answers are too far apart.
 
-A table is known by the numbers of its rows in the domain, in rising order: as tables of people they have no order.
-Sizes that are small enough are searched whole, the others by climbing from random starts.  Of all violations the
+A table is identified by the numbers of its rows in the domain, in increasing order: tables of people have no order.
+Small sizes are searched exhaustively, the others by hill climbing from random starts.  Of all violations the
 smallest is kept: fewest rows, then the rows that come first in the domain.
 """
 
@@ -63,7 +63,7 @@ class Violation:
 
     @property
     def size(self) -> tuple[Any, ...]:
-        """What is smallest of a simple violation."""
+        """The order of violations: the simplest is the smallest."""
         table, neighbor = self.case.table, self.case.neighbor
         rank = ("repeat", "error", "no number", "form", "not finite", "distance", "order").index(self.kind)
         return len(table), rank, sum(table) + sum(neighbor), table, neighbor
@@ -71,7 +71,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Searched:
-    """How much was searched among tables of one size: so many different pairs, of so many (None: 10^18 or more)."""
+    """How much of one table size was searched: the number of different pairs, of how many (None: 10^18 or more)."""
 
     rows: int
     pairs: int
@@ -79,13 +79,13 @@ class Searched:
 
     @property
     def all(self) -> bool:
-        """Whether every pair was looked at."""
+        """Whether every pair was compared."""
         return self.pairs == self.of
 
 
 @dataclass
 class Search:
-    """The state of a search: what was answered so far, the smallest violation, and the furthest pair."""
+    """The state of a search: the answers so far, the smallest violation, and the pair farthest apart."""
 
     f: Callable[[list[Any]], Any]
     domain: Domain
@@ -107,7 +107,7 @@ class Search:
         self._most = self.claim + self._same
 
     def run(self) -> tuple[Searched, ...]:
-        """Search every size, shrink what was found, and tell how much was searched."""
+        """Search every size, shrink what was found, and return how much was searched."""
         sizes = [n for n in self.sizes if n]
         small = []
         for n in sizes:
@@ -118,7 +118,9 @@ class Search:
             self._enumerate(n)
         found = [self._searched(n, self._pairs(n)) for n in small]
         large = sizes[len(small) :]
-        for later, n in reversed(list(enumerate(large))):  # the largest first, with half: rows meet there most often
+        for later, n in reversed(
+            list(enumerate(large))
+        ):  # the largest first, with half: most combinations of rows occur there
             share = (self.tries - self.calls) // (2 if later and n == large[-1] else later + 1)
             pairs = self._climb(n, self.calls + min(share, _MOST_ROWS // n))
             found.insert(len(small), self._searched(n, pairs))
@@ -131,7 +133,7 @@ class Search:
         return [self.domain.row(number) for number in numbers]
 
     def call(self, numbers: Numbers) -> Answer:
-        """Ask f about rows in this order."""
+        """Call f with rows in this order."""
         self.calls += 1
         answer = read(ask(self.f, self.table(numbers)))
         self.finite += answer.finite
@@ -140,7 +142,7 @@ class Search:
         return answer
 
     def answer(self, numbers: Numbers) -> Answer:
-        """Return what f answers to a table, asking once."""
+        """Return the answer of f for a table, calling it once."""
         if numbers not in self._answers:
             if self._kept > _MOST_KEPT:
                 self._answers.clear()
@@ -150,11 +152,11 @@ class Search:
         return self._answers[numbers]
 
     def compare(self, case: Case) -> Fraction | int | float:
-        """Return the distance of two neighbors, and keep it if it is a violation or the furthest."""
+        """Return the distance of two neighbors, and keep it if it is a violation or the largest."""
         return self._weigh(case, self.answer(case.table), self.answer(case.neighbor))
 
     def reorder(self, case: Case) -> None:
-        """Give one table in other orders, or once more if it has but one, and keep a violation."""
+        """Give one table in other orders, or again if it has only one, and keep a violation."""
         table = case.common
         for order in self._orders(table):
             first, second = self.answer(table), self.call(order)
@@ -231,7 +233,7 @@ class Search:
         return len(pairs)
 
     def _start(self, n: int, number: int) -> Case:
-        """Return neighbors of n rows: by turns of one row alone, of few, of any, and of different ones."""
+        """Return neighbors of n rows: alternating between one repeated row, few rows, any rows, and different rows."""
         m, kind = len(self.domain), number % 4
         if kind == 0:
             rows = [number // 4 % m] * n
@@ -257,7 +259,7 @@ class Search:
         return _case(common, one, other)
 
     def _another(self, row: int | None = None) -> int:
-        """Return any row but this one, the first and the last more often than others."""
+        """Return a row other than this one, the first and the last more often than others."""
         m = len(self.domain)
         while True:
             found = self.random.choice((0, m - 1)) if self.random.random() < 0.2 else self.random.randrange(m)

@@ -42,9 +42,9 @@ def test_a_library_that_is_not_installed_is_named_and_not_looked_at(room, monkey
     found = {each.what: each for each in module.reading(room)}
     assert failing(found.values()) == set()
     for library in ("pandas", "polars", "pyarrow"):
-        assert found[library].told == f"{library} is not installed here: its frames were not looked at"
-    assert found["CSV of Polars"].told == "polars is not installed here: its files were not looked at"
-    assert found["names of Parquet"].told == "pyarrow is not installed here: names of Parquet were not looked at"
+        assert found[library].told == f"{library} is not installed here: its frames were not checked"
+    assert found["CSV of Polars"].told == "polars is not installed here: its files were not checked"
+    assert found["names of Parquet"].told == "pyarrow is not installed here: names of Parquet were not checked"
     assert "names of a relation" in found
 
 

@@ -1,4 +1,4 @@
-"""Second roads: the law of the noise from its definition, in integers, without any logarithm or decimal.
+"""An independent implementation: the law of the noise from its definition, in integers, without logarithms or decimals.
 
 ``Thresholds(s, q).at(h)`` is T(h) = 2·e^(-qh/s)/(1 + e^(-1/s)) = P(|X| ≥ q·h) for h ≥ 1, as an integer over 2^320 with
 an error below ``ERROR``.  e^(-x) comes from its Taylor series in ``Fraction`` arithmetic on integers.
@@ -79,7 +79,7 @@ class Racer:
     def __post_init__(self) -> None:
         rest = ((1 << self.known) - self.seen) << (WIDE - self.known)
         self.chance, step = ((1 << WIDE) - rest) // self.size, 1 << WIDE
-        while step > 1 << 100:  # from below, ever nearer; what is left is below 2^-540, and q is above 2^-200
+        while step > 1 << 100:  # from below, closer in each step; what is left is below 2^-540, and q is above 2^-200
             power = fixed_power((1 << WIDE) - self.chance, self.size - 1)
             step = ((power * ((1 << WIDE) - self.chance) >> WIDE) - rest << WIDE) // (self.size * power)
             self.chance += step
@@ -89,7 +89,7 @@ class Racer:
         ahead = other.gamma - self.gamma
         mine = self.chance * exp_minus(max(ahead, Fraction(0)), WIDE)
         others = other.chance * exp_minus(max(-ahead, Fraction(0)), WIDE)
-        assert abs(mine - others) > max(mine, others) >> 310, "the tie is too near for this road"
+        assert abs(mine - others) > max(mine, others) >> 310, "the tie is too close to decide here"
         return mine < others
 
     def rival(self, size: int, gamma: Fraction) -> int:
@@ -118,7 +118,7 @@ class ScriptedStream:
 
 
 class ScriptedEntropy:
-    """Streams and bits as written down beforehand; the bits are the same 64 again and again."""
+    """Given streams, and given bits: the same 64 in every call."""
 
     private = False
 
