@@ -102,6 +102,15 @@ def test_E3_every_statistic_has_the_same_integers_on_every_engine(table, people,
         assert counted(schema, plan, table) == counted(schema, plan, reference), question
 
 
+@pytest.mark.parametrize("k", [1, 3, 50])
+def test_P7_the_number_of_people_is_the_same_on_every_engine(table, k):
+    schema = schema_of(True, k)
+    for by in ((), ("code",), ("key", "code")):
+        plan = plan_of(schema, (lw.people(), lw.count()), by)
+        occurring = {group: cells for group, cells in engine_tally(schema, plan, table).items() if any(map(any, cells))}
+        assert occurring == python_tally(schema, plan, ROWS), by
+
+
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
 def test_E1_E2_the_integers_are_those_of_a_second_road(table, people):
     schema = schema_of(people)

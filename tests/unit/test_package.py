@@ -1,5 +1,6 @@
 """The package as a newcomer meets it: its names, its import, its documents, what is built of it."""
 
+import ast
 import math
 import os
 import re
@@ -10,6 +11,7 @@ import tomllib
 import typing
 import venv
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -152,3 +154,31 @@ def test_what_is_built_works_without_development_packages(tmp_path):
     demo = [tmp_path / "env/bin/lapwing", "demo"]
     done = subprocess.run(demo, capture_output=True, text=True, check=True, cwd=tmp_path, env=clean)
     assert "95 % error bar" in done.stdout
+
+
+MODULES = sorted((ROOT / "src/lapwing").rglob("*.py"))
+
+
+def test_modules_and_functions_are_short_and_import_no_private_name():
+    long, private = [], []
+    for module in MODULES:
+        tree = ast.parse(module.read_text())
+        if len(module.read_text().splitlines()) > 500:
+            long.append(module.name)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= 60:
+                long.append(f"{module.name}: {node.name}")
+            if isinstance(node, ast.ImportFrom) and node.level:
+                names = [name.name for name in node.names]
+                private += [f"{module.name}: {name}" for name in names if name[0] == "_" and name[:2] != "__"]
+    assert (long, private) == ([], [])
+
+
+def test_one_name_is_one_class():
+    classes = [
+        node.name
+        for module in MODULES
+        for node in ast.parse(module.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert [name for name, times in Counter(classes).items() if times > 1] == []

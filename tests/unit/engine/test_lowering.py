@@ -32,6 +32,7 @@ QUESTIONS = {
     "distribution_function": (False, (lw.cdf("y", 20),), ("key",), None),
     "present_people": (True, (lw.count("day"),), (), "NOT (x = 7 AND yes)"),
     "variance_people": (True, (lw.variance("y"),), ("key",), None),
+    "number_of_people": (True, (lw.people(),), ("key", "code"), "yes"),
 }
 KEYS = {"keys_of_text": (False, "key"), "keys_of_text_people": (True, "key"), "keys_of_integer_people": (True, "code")}
 
