@@ -12,7 +12,7 @@ import lapwing as lw
 from lapwing import errors
 from lapwing.engine import duckdb as engine
 from lapwing.engine.connect import connect
-from lapwing.engine.lowering import lower
+from lapwing.engine.write_sql import lower
 from lapwing.measure.measurement import Sums
 from lapwing.question.schema import make_schema
 from lapwing.question.sql import make_query

@@ -1,4 +1,4 @@
-"""What differs between engines in the SQL, in one small table; ``lowering`` and ``keys`` write everything else once.
+"""What differs between engines in the SQL, in one small table; ``write_sql`` and ``keys`` write everything else once.
 
 The engines of ``RUN`` are run by the tests on real servers, and give the same integers.  For the others the SQL is
 written and checked as text, and contains a comment that it was not run here.

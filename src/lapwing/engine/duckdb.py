@@ -32,9 +32,9 @@ from ..question.schema import Column, Key, Kind, Schema, written
 from . import frames, reading, records
 from .dialect import DUCKDB
 from .header import lacking, same_header, separator_of, uncompressed
-from .lowering import cell_name
 from .parquet import check_parquet, parquet_fields, parquet_sql
 from .table import Field, Problem, T, Table, interruptible, whole_columns
+from .write_sql import cell_name
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",

@@ -16,7 +16,7 @@ from fractions import Fraction
 from ..question.query import Condition
 from ..question.schema import Kind, Schema
 from .dialect import DUCKDB, POSTGRES, SPARK, Dialect
-from .lowering import kept
+from .write_sql import kept
 
 LONGEST_KEY = 200
 

@@ -23,9 +23,9 @@ from ..errors import InvalidAddress, MissingLibrary
 from ..measure.cells import Progress
 from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
-from .lowering import cell_name
 from .reading import EXACT, MARK
 from .table import Field, Problem, T, Table, added, interruptible, quiet, whole_columns
+from .write_sql import cell_name
 
 _SETTINGS = """
 SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';

@@ -30,9 +30,9 @@ from ..errors import InvalidAddress, InvalidParameter, InvalidRequest, InvalidSo
 from ..measure.cells import Progress, column
 from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import SPARK
-from .lowering import cell_name
 from .reading import EXACT, MARK
 from .table import Field, T, Table, added, interruptible, quiet
+from .write_sql import cell_name
 
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
 _FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'

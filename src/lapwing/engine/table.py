@@ -25,8 +25,8 @@ from ..measure.cells import Progress, column
 from ..question.schema import Key, Kind, Schema
 from .dialect import Dialect
 from .keys import LoweredKeys
-from .lowering import Lowered
 from .names import places
+from .write_sql import Lowered
 
 T = TypeVar("T")
 

@@ -7,14 +7,16 @@ from fractions import Fraction
 
 from ..question.query import Condition, Query, Statistic
 from ..question.schema import Grid, Schema
+from .counts import Count
 from .distribution import Distribution
+from .means import Mean
 from .measurement import UNIT, Measurement
-from .partition import Count, Mean, Variance
 from .people import People
 from .public_n import PublicSum, PublicVariance, has_public_n
 from .quantiles import Quantiles
 from .rows import Rows
 from .totals import Total
+from .variances import Variance
 
 KINDS: tuple[type[Measurement], ...] = (
     Rows, Count, Total, Mean, Variance, PublicSum, PublicVariance, Quantiles, Distribution, People,

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import exact, report
 from ..engine.dialect import DUCKDB, Dialect, dialect
-from ..engine.lowering import Lowered, lower
+from ..engine.write_sql import Lowered, lower
 from ..errors import InvalidParameter
 from ..exact import Number
 from ..measure.kinds import answering, columns_read

@@ -11,7 +11,7 @@ import pytest
 from lapwing.auditing.checks import canary
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools import listening
-from lapwing.engine import lowering
+from lapwing.engine import write_sql
 from lapwing.engine.table import Table
 from lapwing.errors import EngineError
 from lapwing.release.discover import KeyTally
@@ -101,9 +101,9 @@ def test_T24_a_tally_that_shows_its_numbers_is_seen(tally, shown, room, tables, 
 
 
 def test_T14_a_clamp_that_is_ignored_is_found(room, monkeypatch):
-    index = lowering._index
+    index = write_sql._index
     monkeypatch.setattr(
-        lowering, "_index", lambda *given: re.sub(r"WHEN \S+ [<>]= \S+ THEN \d+ ", "WHEN false THEN 0 ", index(*given))
+        write_sql, "_index", lambda *given: re.sub(r"WHEN \S+ [<>]= \S+ THEN \d+ ", "WHEN false THEN 0 ", index(*given))
     )
     try:
         passed = canary._clamped(room).passed
