@@ -409,7 +409,7 @@ class Source:
             query = sql.parse(statistics[0], self.schema)
         else:
             query = sql.make_query(statistics, by, where, self.schema)  # type: ignore[arg-type]
-        return query if not weights else sql.weighted(query, weights, self.schema)
+        return query if weights is None else sql.weighted(query, weights, self.schema)
 
 
 def _public_rows(table: Table, said: object, person: object, neighbors: object) -> bool:

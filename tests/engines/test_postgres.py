@@ -277,7 +277,7 @@ AFTER = {
     "a function that writes": (
         ["CREATE TABLE seen (note text)", FUNCTION.format("INSERT INTO public.seen VALUES (note);")],
         "f(x, note)",
-        "nothing may be written",
+        "calls a function that writes",
     ),
     "a function that needs the path": (
         ["CREATE TABLE aside (i int)", FUNCTION.format("PERFORM i FROM aside;")],

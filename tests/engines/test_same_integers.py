@@ -102,11 +102,10 @@ def test_E3_every_statistic_has_the_same_integers_on_every_engine(table, people,
         assert counted(schema, plan, table) == counted(schema, plan, reference), question
 
 
-@pytest.mark.parametrize("k", [1, 3, 50])
-def test_P7_the_number_of_people_is_the_same_on_every_engine(table, k):
-    schema = schema_of(True, k)
-    for by in ((), ("code",), ("key", "code")):
-        plan = plan_of(schema, (lw.people(), lw.count()), by)
+def test_P7_the_number_of_people_is_the_same_on_every_engine(table):
+    for k, by in ((50, ()), (1, ("code",)), (3, ("key", "code"))):
+        schema = schema_of(True, k)
+        plan = plan_of(schema, (lw.people(),), by)
         occurring = {group: cells for group, cells in engine_tally(schema, plan, table).items() if any(map(any, cells))}
         assert occurring == python_tally(schema, plan, ROWS), by
 

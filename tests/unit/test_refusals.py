@@ -2,15 +2,19 @@
 
 import ast
 import json
+import pickle
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
 import lapwing as lw
 from lapwing import errors
 from lapwing.cli.main import main
+from lapwing.measure.measurement import Exact
 
 
 @pytest.fixture
@@ -220,3 +224,34 @@ def test_a_refusal_reads_as_a_sentence(ask, kind, message):
     with pytest.raises(kind) as caught:
         ask()
     assert str(caught.value) == message
+
+
+CELL = 918273645
+
+
+@pytest.mark.parametrize("series", [pd.Series([CELL, 3, 4]), pl.Series([CELL, 3, 4]), np.array([CELL, 3, 4])], ids=type)
+def test_no_refusal_shows_a_cell_of_a_series(series, tmp_path):
+    source = lw.Source(
+        pd.DataFrame({"age": [CELL]}), name="t", columns={"age": lw.number(0, 9)}, epsilon=1, ledger=tmp_path / "l"
+    )
+    for ask in (
+        lambda: lw.quantile("age", series),
+        lambda: lw.histogram("age", series),
+        lambda: lw.cdf("age", series),
+        lambda: lw.number(edges=series),
+        lambda: source.bounds(series, epsilon=1),
+        lambda: source.discover(series, epsilon=1, delta="1e-6"),
+        lambda: source.plan(lw.count(), by="age", epsilon=1, weights=series),
+        lambda: source.plan(lw.mean("age"), epsilon=1, weights=series),
+        lambda: source.plan(series, epsilon=1),
+    ):
+        with pytest.raises(errors.RequestError) as caught:
+            ask()
+        assert str(CELL) not in f"{caught.value} {caught.value.args}"
+
+
+def test_exact_integers_are_hidden_and_not_pickled():
+    exact = Exact([np.array([0]), np.array([CELL])])
+    assert str(CELL) not in f"{exact!r} {exact}"
+    with pytest.raises(TypeError):
+        pickle.dumps(exact)

@@ -110,9 +110,9 @@ def has_large_floats(frame: Any, place: int) -> bool:
     """
     library = maker_of(frame)
     if _is_lazy(frame):
-        return str(frame.collect_schema().dtypes()[place]) == "Object" and has_large_floats(
-            _collected(frame, [place]), 0
-        )
+        if str(frame.collect_schema().dtypes()[place]) == "Object":  # nothing is collected before the charge
+            raise Problem("is a lazy frame whose person column holds Python objects", "Collect it: df.collect().")
+        return False
     if library == "polars":
         column = frame.to_series(place)
         return str(column.dtype) == "Object" and any(map(_is_large_float, column.to_list()))

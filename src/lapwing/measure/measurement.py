@@ -65,13 +65,21 @@ class Sums(NamedTuple):
     second: Any
 
 
-class Exact(NamedTuple):
-    """The integers of the engine for one measurement: columns with the number of the group first.
+class Exact:
+    """The integers of the engine for one measurement: columns with the number of the group first; its repr hides them.
 
     The columns of the shared SQL are the groups, their rows, and present, first and second as far as they are summed.
     """
 
-    columns: Sequence[NDArray[Any]]
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[NDArray[Any]]) -> None:
+        self.columns = columns
+
+    def __repr__(self) -> str:
+        return "Exact(hidden)"
+
+    __reduce__ = None  # type: ignore[assignment]  # never pickled
 
 
 class Estimate(NamedTuple):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Literal, overload
 
 from .. import exact
-from ..errors import InvalidParameter, MissingParameter, UselessParameter
+from ..errors import InvalidParameter, MissingParameter, RequestError, UselessParameter
 from ..exact import Number
 from .expressions import refuse_no_text
 from .schema import MOST_BINS, Schema, bin_edges
@@ -380,12 +380,23 @@ def quantile(
             raise UselessParameter("name", "q is a list, and each quantile needs its own", "Ask for each separately.")
         if not shares:
             raise MissingParameter("q", "Give one share or more, such as 0.5 for the median.")
-        return [quantile(column, each, weight=weight, error=error) for each in shares]
-    level = exact.finite(q, "q")
+        given = None if isinstance(q, list | tuple) else q  # of a Series only the type is shown
+        return [_statistic("quantile", column, weight, error, None, level=_level(each, given)) for each in shares]
+    return _statistic("quantile", column, weight, error, name, level=_level(q))
+
+
+def _level(q: Number, given: object = None) -> Fraction:
+    """Return the level of a quantile, checked; if it is wrong, ``given`` is what the message shows."""
+    allowed = 'from 0 to 1 (0.5 for the median), with at most six decimals; or a fraction as text, such as "1/3"'
+    try:
+        level = exact.finite(q, "q")
+    except RequestError:
+        if given is None:
+            raise
+        raise InvalidParameter(given, "q", allowed) from None
     if not 0 <= level <= 1 or level.denominator > MOST_PARTS:
-        allowed = 'from 0 to 1 (0.5 for the median), with at most six decimals; or a fraction as text, such as "1/3"'
-        raise InvalidParameter(q, "q", allowed)
-    return _statistic("quantile", column, weight, error, name, level=level)
+        raise InvalidParameter(q if given is None else given, "q", allowed)
+    return level
 
 
 def median(

@@ -273,7 +273,8 @@ def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
     if not borders:
         raise MissingParameter("edges", f"Give {allowed}.")
     if len(borders) < 2 or any(a >= b for a, b in pairwise(borders)) or max(map(abs, borders)) > 10**300:
-        raise InvalidParameter(Shown(", ".join(map(exact.text, borders[:5]))), "edges", allowed)
+        listed = Shown(", ".join(map(exact.text, borders[:5])))
+        raise InvalidParameter(listed if isinstance(edges, list | tuple) else edges, "edges", allowed)
     return borders
 
 
@@ -341,9 +342,11 @@ class Schema:
 
     def column(self, asked: str) -> tuple[str, Column]:
         """Return the declared column of this name; SQL may write it in upper or lower case."""
+        if not isinstance(asked, str):  # a Series or an expression, of which only the type is shown
+            raise InvalidParameter(asked, "column", "the name of a declared column")
         if asked in self.columns:
             return asked, self.columns[asked]
-        folded = [name for name in self.columns if isinstance(asked, str) and name.casefold() == asked.casefold()]
+        folded = [name for name in self.columns if name.casefold() == asked.casefold()]
         if len(folded) != 1:
             raise UnknownColumn(asked, self.name, tuple(self.columns))
         return folded[0], self.columns[folded[0]]

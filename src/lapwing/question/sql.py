@@ -158,6 +158,8 @@ def _flat(statistics: Sequence[object]) -> Iterator[Any]:
 
 def weighted(query: Query, weights: Mapping[str, Number], schema: Schema) -> Query:
     """Return the query with the weights by which ε is split over its columns."""
+    if not isinstance(weights, Mapping):
+        raise InvalidParameter(weights, "weights", 'a mapping from columns to numbers, such as {"cost": 3, "age": 1}')
     by_column = {schema.column(name)[0]: exact.positive(weight, "weight") for name, weight in weights.items()}
     idle = [name for name in by_column if name not in {statistic.column for statistic in query.statistics}]
     if idle:

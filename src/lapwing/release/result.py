@@ -333,8 +333,8 @@ class Release:
 
     def plot(self, statistic: str | None = None) -> Any:
         """Return an Altair chart of one statistic (the first if none is named), with its error bars."""
-        name = statistic or str(self.plan.query.statistics[0].name)
-        if name not in self.estimates:
+        name = str(self.plan.query.statistics[0].name) if statistic is None else statistic
+        if not isinstance(name, str) or name not in self.estimates:
             raise InvalidParameter(name, "statistic", f"one of {', '.join(self.estimates)}")
         title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
         return plots.chart(

@@ -144,3 +144,12 @@ def test_a_frame_of_an_older_pandas_is_refused(monkeypatch):
     monkeypatch.setattr(pd, "__version__", "2.3.1")
     with pytest.raises(errors.InvalidSource, match=r"Update pandas to 3\.0"):
         lw.Source(pd.DataFrame({"x": [1]}), name="t", columns={"x": "integer"}, epsilon=1)
+
+
+def test_a_lazy_frame_is_not_collected_before_the_charge(tmp_path):
+    frame = pl.DataFrame({"p": pl.Series(["a", 1], dtype=pl.Object), "x": [1, 2]}).lazy()
+    described = {"person": "p", "rows_per_person": 1, "columns": {"x": "integer"}, "epsilon": 1}
+    source = lw.Source(frame, name="t", ledger=tmp_path / "l", **described)
+    with pytest.raises(errors.EngineError, match=r"Nothing was charged\. Collect it"):
+        source.release(lw.count(), epsilon=1)
+    assert source.ledger.spent == 0
