@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test oldest lines audit mutants cluster soak check format docs bench coverage clean
+.PHONY: help install demo quick test long oldest lines audit mutants cluster soak check format docs bench coverage clean
 
 PYTHON ?= python3
 ROUNDS ?= 200
@@ -42,7 +42,10 @@ quick: $(READY)  ## lint, layers and the fast tests: what a change needs first, 
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 -m "not slow" --durations 5 --durations-min 1
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 4
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not long"
+
+long: $(READY)  ## run the few tests that take long: crashes, large statistics, the built package
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m long
 
 oldest: $(OLDEST)/.ready  ## run the fast tests with the oldest versions that pyproject.toml allows
 	$(OLDEST)/bin/python -m pytest -q -n auto --maxprocesses 4 -m "not slow" -W ignore

@@ -14,7 +14,7 @@ from hypothesis import settings
 from lapwing.noise.entropy import EntropyForTests, SystemEntropy
 
 from .drawn import pytest_configure, pytest_fixture_setup, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401
-from .slow import is_slow
+from .slow import is_long, is_slow
 
 settings.register_profile("lapwing", deadline=None, print_blob=True)
 settings.load_profile("lapwing")
@@ -38,6 +38,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if is_slow(item):
             item.add_marker("slow")
+        if is_long(item):
+            item.add_marker("long")
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,4 +1,6 @@
-"""The tests that `make quick` leaves out: in one list, so that no test file says how long it takes.
+"""The tests that `make quick` leaves out, and those that `make test` leaves to `make long`, in one place.
+
+No test file says how long its tests take.
 
 An entry is the beginning of a test's id: a folder, a file or a test with all of its parameters.  What needs a server of
 PostgreSQL is slow too, wherever it is.  `make quick` ends with the tests that took longest; those of more than a second
@@ -111,7 +113,24 @@ SLOW = (
 )
 
 
+LONG = (
+    "tests/claims/test_ledger.py::test_L1_T25_sixteen_processes_are_granted_exactly_the_total",
+    "tests/claims/test_ledger.py::test_L3_T26_kill_at_random_moments_never_unspends_sqlite",
+    "tests/claims/test_noise.py::test_N2_every_prefix_is_decided_rightly_by_both_fast_paths",
+    "tests/claims/test_selection.py::test_Q5_bars_hold_the_quantile",
+    "tests/unit/auditing/checks/test_ledgers.py::test_L1_to_L5_hold_on_this_build",
+    "tests/unit/release/test_large.py::test_pieces_are_the_whole",
+    "tests/unit/test_package.py::test_what_is_built_works_without_development_packages",
+)
+"""The tests of more than ten seconds each, which `make test` leaves to `make long`."""
+
+
 def is_slow(item):
     """Say whether a test is left out by -m "not slow"."""
     server = "postgres" in item.fixturenames or "postgresql" in item.nodeid
-    return server or item.nodeid.startswith(SLOW)
+    return server or is_long(item) or item.nodeid.startswith(SLOW)
+
+
+def is_long(item):
+    """Say whether a test is left out by -m "not long"."""
+    return item.nodeid.startswith(LONG)
