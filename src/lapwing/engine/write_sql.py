@@ -28,7 +28,7 @@ from fractions import Fraction
 
 from ..measure.kinds import columns_read
 from ..measure.measurement import Measurement
-from ..question.query import All, Condition, Missing, Not, OneOf, Query, Some
+from ..question.query import All, Condition, Missing, Not, OneOf, Query, Some, columns_of
 from ..question.schema import Schema
 from .dialect import DUCKDB, Dialect
 
@@ -106,7 +106,7 @@ def _only_indexed(query: Query, measured: Sequence[Measurement]) -> set[str]:
     """Return the columns that are read for an index and nothing else; an index is missing by a test of its own."""
     counted = {each.column for each in measured if each.sums == "present"}
     conditions = [each for each in (query.where, *(each.condition for each in measured)) if each is not None]
-    elsewhere = {*query.by, *counted, *(name for each in conditions for name in each.columns)}
+    elsewhere = {*query.by, *counted, *(name for each in conditions for name in columns_of(each))}
     return {each.column for _, each in _indexed(measured) if each.column is not None} - elsewhere
 
 
@@ -233,7 +233,7 @@ def _keys(schema: Schema, query: Query, to: Dialect) -> list[_Key]:
 
 def kept(schema: Schema, column: str, where: Condition | None, to: Dialect) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns to read, and the steps from the table to ``kept``: rows that count, with person and cell."""
-    named = {column} | (set() if where is None else where.columns)
+    named = {column} | (set() if where is None else columns_of(where))
     columns = tuple(name for name in schema.columns if name in named)
     chosen = [*(["person"] if schema.person is not None else []), f"{cell_name(column, to)} AS cell"]
     return columns, [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..question.query import Condition, Query, Statistic
+from ..question.query import Condition, Query, Statistic, columns_of
 from ..question.schema import Grid, Schema
 from .counts import Count
 from .distribution import Distribution
@@ -94,5 +94,5 @@ def columns_read(schema: Schema, query: Query, measured: Sequence[Measurement]) 
     used = {*query.by, *(each.column for each in measured if each.column is not None)}
     for condition in (query.where, *(each.condition for each in measured)):
         if condition is not None:
-            used |= condition.columns
+            used |= columns_of(condition)
     return tuple(name for name in schema.columns if name in used)

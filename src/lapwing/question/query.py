@@ -39,11 +39,6 @@ class Compare:
     value: Value | None
     other: str | None = None
 
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it uses."""
-        return frozenset({self.column} if self.other is None else {self.column, self.other})
-
     def __str__(self) -> str:
         right = quoted(self.other) if self.other is not None else literal(self.value)
         return f"{quoted(self.column)} {self.operator} {right}"
@@ -56,11 +51,6 @@ class OneOf:
     column: str
     values: tuple[Value, ...]
 
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it uses."""
-        return frozenset({self.column})
-
     def __str__(self) -> str:
         return f"{quoted(self.column)} IN ({', '.join(map(literal, self.values))})"
 
@@ -70,11 +60,6 @@ class Missing:
     """Whether the cell is missing: NULL, or no value of the column's type."""
 
     column: str
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it uses."""
-        return frozenset({self.column})
 
     def __str__(self) -> str:
         return f"{quoted(self.column)} IS NULL"
@@ -86,11 +71,6 @@ class Not:
 
     part: Condition
 
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it uses."""
-        return self.part.columns
-
     def __str__(self) -> str:
         return f"NOT ({self.part})"
 
@@ -100,11 +80,6 @@ class All:
     """All parts are true."""
 
     parts: tuple[Condition, ...]
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it uses."""
-        return frozenset(name for part in self.parts for name in part.columns)
 
     def __str__(self) -> str:
         return " AND ".join(_inside(part) for part in self.parts)
@@ -116,16 +91,21 @@ class Some:
 
     parts: tuple[Condition, ...]
 
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it uses."""
-        return frozenset(name for part in self.parts for name in part.columns)
-
     def __str__(self) -> str:
         return " OR ".join(_inside(part) for part in self.parts)
 
 
 Condition = Compare | OneOf | Missing | Not | All | Some
+
+
+def columns_of(condition: Condition) -> set[str]:
+    """Return the columns that a condition uses."""
+    if isinstance(condition, All | Some):
+        return {name for part in condition.parts for name in columns_of(part)}
+    if isinstance(condition, Not):
+        return columns_of(condition.part)
+    other = condition.other if isinstance(condition, Compare) else None
+    return {condition.column} if other is None else {condition.column, other}
 
 
 def joined(kind: type[All] | type[Some], parts: Sequence[Condition]) -> Condition:
