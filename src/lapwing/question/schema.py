@@ -280,7 +280,9 @@ def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
 
 def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:
     """Return the borders of equally wide bins between the bounds; for whole numbers none is narrower than 1."""
-    low, high = column.low or Fraction(0), column.high or Fraction(1)
+    assert column.low is not None
+    assert column.high is not None
+    low, high = column.low, column.high
     if column.kind == "integer":
         high += 1  # the last bin holds the upper bound itself
         number = min(number, int(high - low))
