@@ -288,7 +288,14 @@ def _margin(weights: Floats, scale: Fraction, confidence: Fraction) -> float:
         return 0.0
     if times.sum() == 1:
         return _multiple(DiscreteLaplace(scale).margin(confidence), float(distinct[0]))
-    law, beyond = _Sum(distinct, times.astype(float), 1 / float(scale)), float(1 - confidence)
+    return _margin_of_sum(tuple(distinct.tolist()), tuple(times.tolist()), scale, confidence)
+
+
+@lru_cache(maxsize=4096)
+def _margin_of_sum(weights: tuple[float, ...], times: tuple[int, ...], scale: Fraction, confidence: Fraction) -> float:
+    """Return the margin for several draws, of which so many have each weight; views of a release ask for it again."""
+    distinct = np.array(weights)
+    law, beyond = _Sum(distinct, np.array(times, dtype=float), 1 / float(scale)), float(1 - confidence)
     exact_margin = law.whole(beyond) if len(distinct) == 1 else None
     return float(scale) * min(law.chernoff(beyond), law.smoothed(beyond)) if exact_margin is None else exact_margin
 
