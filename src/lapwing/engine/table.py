@@ -197,15 +197,23 @@ class Table(ABC):
         return self.guarded("failed while it was read", COMPLETE, work)
 
     def guarded(self, what: str, budget: str, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns; turn errors of the engine or the system into one that reveals no data."""
+        """Return what ``work`` returns; turn errors of the engine or the system into one that reveals no data.
+
+        An interrupt or an exit stays one, without its text and the frames below, whose variables hold exact integers.
+        """
+        failure: BaseException
         try:
             return work()
-        except InvalidSource:
+        except (InvalidSource, EngineError):
             raise  # about public facts, in our own words
         except Problem as problem:
             what, advice = problem.args
             failure = EngineError(self.name, what, budget, advice)
-        except Exception as error:  # of any kind: its text may quote a cell
+        except KeyboardInterrupt:
+            failure = KeyboardInterrupt()
+        except SystemExit:
+            failure = SystemExit(1)
+        except BaseException as error:  # of any kind: its text may quote a cell
             log.error("source %s %s: %s", self.name, what, type(error).__name__)
             failure = EngineError(self.name, what, budget, self.advice(error))
         raise failure  # here, outside the handlers, so that the engine's own error is not chained to it

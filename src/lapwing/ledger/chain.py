@@ -70,6 +70,21 @@ class State:
         return self.running == {key: row[key] for key in self.running} and carried == self.caps.get(name)
 
 
+def hidden_answer(charge: Row, later: list[Row]) -> str | None:
+    """Return what is wrong if a charge seems to have no answer; None if the entries after it are whole and lack one.
+
+    Without this, an answer that was removed, or that an edited index hides, would be given again with other noise.
+    """
+    last = charge
+    for row in later:
+        if row["number"] != last["number"] + 1 or row["previous"] != last["hash"] or digest(row) != row["hash"]:
+            return f"entry {last['number'] + 1}: is missing, or does not match its hash"
+        if row["charge"] == charge["number"]:
+            return f"entry {row['number']}: the index lacks it"
+        last = row
+    return None
+
+
 def digest(row: Row) -> str:
     """Return the hash of an entry: of the canonical JSON of its non-empty fields, except the hash itself."""
     fields = {name: value for name, value in row.items() if value is not None and name != "hash"}

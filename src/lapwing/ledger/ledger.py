@@ -39,7 +39,7 @@ from .. import exact
 from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from ..exact import ATTO, NANO, Number
 from . import store
-from .chain import START, State, digest, question_key, sha256
+from .chain import START, State, digest, hidden_answer, question_key, sha256
 from .entry import Budget, Entry, atto, canonical_json, delta_budget, entry_of, epsilon_budget, nano, printable
 from .failure import plainly, transaction
 from .store import VERSION, Row, Store, Turn
@@ -148,14 +148,12 @@ class Ledger:
     def entries(self, *, answers: bool = False) -> list[Entry]:
         """Return all entries, in their order; with ``answers``, each charge holds its answer too."""
         with self._turn() as turn:
-            rows = store.rows(turn.connection, store.ALL)
-            by_charge = {row["charge"]: row for row in rows if row["kind"] == "answer"}
-            wanted = store.rows(turn.connection, sa.select(store.answers)) if answers else []
-        texts = {row["number"]: row["text"] for row in wanted}
-        of_charge = [by_charge.get(row["number"], {"number": 0, "time": None}) for row in rows]
-        each = zip(rows, of_charge, strict=True)
-        found = [entry_of(row, texts.get(answer["number"]), recorded_at=answer["time"]) for row, answer in each]
-        return [replace(entry, answered=entry.number in by_charge) for entry in found]
+            rows = list(map(self._sound, store.rows(turn.connection, store.ALL)))
+            times = {row["charge"]: row["time"] for row in rows if row["kind"] == "answer"}
+            wanted = [row for row in rows if answers and row["number"] in times]
+            texts = {row["number"]: self._text(turn.connection, row)[0] for row in wanted}
+        listed = [entry_of(row, texts.get(row["number"]), recorded_at=times.get(row["number"])) for row in rows]
+        return [replace(entry, answered=entry.number in times) for entry in listed]
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry, a charge with its answer; None if there is no such number."""
@@ -191,7 +189,7 @@ class Ledger:
         asked = question_key(amount, amount_delta, text)
         with self._turn(write=True) as turn:
             last = turn.last
-            found = store.rows(turn.connection, store.BY_KEY, key=asked)
+            found = store.charge_of(turn.connection, asked)
             if found:
                 return self._found(turn.connection, self._sound(found[0]))
             mine = None if analyst is None else self._analyst(turn.connection, analyst)
@@ -215,7 +213,7 @@ class Ledger:
         """Return the entry of a question that was charged before, with its answer; None if it was not."""
         asked = question_key(nano(epsilon), atto(delta), canonical_json(question, "question"))
         with self._turn() as turn:
-            found = store.rows(turn.connection, store.BY_KEY, key=asked)
+            found = store.charge_of(turn.connection, asked)
             return self._found(turn.connection, self._sound(found[0])) if found else None
 
     def record(self, entry: Entry, answer: Any) -> Any:
@@ -279,10 +277,6 @@ class Ledger:
         """
         seen = self._seen
         with self._transaction() as connection:
-            if connection.dialect.name == "sqlite":
-                damage = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
-                if damage != "ok":
-                    raise self._damaged("the file is damaged")
             entries = list(self._checked(connection))
             stored = {number for (number,) in connection.execute(sa.select(store.answers.c.number))}
             for row in store.rows(connection, store.ALL.where(store.entries.c.kind == "answer")):
@@ -308,7 +302,12 @@ class Ledger:
         return last
 
     def _checked(self, connection: sa.Connection) -> Iterator[Row]:
-        """Yield every entry in order, each checked against the one before; then check the head."""
+        """Yield every entry in order, each checked against the one before; then check the head.
+
+        The file is checked first: an index that lacks an entry would hide that its question was charged.
+        """
+        if not store.is_whole(connection):
+            raise self._damaged("the file is damaged")
         state = State()
         number = 0
         for number, result in enumerate(connection.execute(store.ALL), 1):
@@ -356,6 +355,9 @@ class Ledger:
         """Return the text of the answer of a charge, as it was recorded, and when; None if there is none yet."""
         answers = store.rows(connection, store.BY_CHARGE, charge=row["number"])
         if not answers:
+            hidden = hidden_answer(row, store.rows(connection, store.LATER, number=row["number"]))
+            if hidden:
+                raise self._damaged(hidden)
             return None, None
         text: str | None = connection.scalar(store.TEXT, {"number": answers[0]["number"]})
         if text is None or sha256(text) != self._sound(answers[0])["answer"]:

@@ -87,9 +87,12 @@ ALL = sa.select(entries).order_by(entries.c.number)
 LAST = sa.select(entries).order_by(entries.c.number.desc()).limit(1)
 BY_NUMBER = sa.select(entries).where(entries.c.number == sa.bindparam("number"))
 BY_HASH = sa.select(entries).where(entries.c.hash == sa.bindparam("hash"))
-BY_KEY = sa.select(entries).where(entries.c.key == sa.bindparam("key"))
+BY_KEY, BY_KEY_SCANNED = (
+    sa.select(entries).where(key == sa.bindparam("key")) for key in (entries.c.key, entries.c.key.concat(""))
+)
 BY_CHARGE = sa.select(entries).where(entries.c.charge == sa.bindparam("charge"))
-OF_ANALYST = LAST.where(entries.c.analyst == sa.bindparam("analyst"))
+LATER = ALL.where(entries.c.number > sa.bindparam("number"))
+OF_ANALYST = LAST.where(entries.c.analyst.concat("") == sa.bindparam("analyst"))  # from the end, without the index
 ANALYSTS = sa.select(entries.c.analyst).where(entries.c.kind == "analyst").distinct()
 TEXT = sa.select(answers.c.text).where(answers.c.number == sa.bindparam("number"))
 ADD_HEAD = sa.insert(head)
@@ -113,14 +116,26 @@ def tables(connection: sa.Connection) -> set[str]:
     return {name for name in metadata.tables if connection.scalar(found, {"name": name})}
 
 
+def is_whole(connection: sa.Connection) -> bool:
+    """Return whether the pages and indices of a file are intact; a server looks after its own."""
+    if connection.dialect.name != "sqlite":
+        return True
+    return bool(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one() == "ok")
+
+
 def lock_making(connection: sa.Connection, *, shared: bool) -> None:
     """On a server, wait until nobody creates a ledger, and let nobody begin; ``shared`` only to look."""
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{'_shared' if shared else ''}({_MAKING})")
 
 
 def rows(connection: sa.Connection, query: sa.Select[Any], **parameters: Any) -> list[Row]:
-    """Return what a query finds, as dictionaries."""
-    return [dict(row._mapping) for row in connection.execute(query, parameters)]
+    """Return what a query finds, as dictionaries; no cursor stays open, which would keep the file locked."""
+    return [dict(row) for row in connection.execute(query, parameters).mappings().all()]
+
+
+def charge_of(connection: sa.Connection, key: str) -> list[Row]:
+    """Return the charge of a question, if any: an index that lacks it, edited or damaged, does not hide it."""
+    return rows(connection, BY_KEY, key=key) or rows(connection, BY_KEY_SCANNED, key=key)
 
 
 @dataclass
@@ -178,6 +193,7 @@ def _sqlite(path: Path, wait: Fraction, mode: Literal["rw", "rwc"]) -> sa.Engine
     @sa.event.listens_for(engine, "connect")
     def durable(connection: Any, _: Any) -> None:
         connection.execute("PRAGMA synchronous=EXTRA")
+        connection.execute("PRAGMA fullfsync=ON")  # macOS: into the disk, not only to it
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:

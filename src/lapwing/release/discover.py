@@ -231,9 +231,11 @@ def discover(
         if not ledger.delta.total:
             _refuse_without_delta(plan, ledger)
 
+    def shown() -> dict[str, Any]:
+        return KeyTally(table.count_keys(plan.schema, plan.lowered, progress)).shown(plan, entropy)
+
     def noisy() -> dict[str, Any]:
-        tally = KeyTally(table.count_keys(plan.schema, plan.lowered, progress))
-        return table.guarded("failed while noise was added", COMPLETE, lambda: tally.shown(plan, entropy))
+        return table.guarded("failed while noise was added", COMPLETE, shown)
 
     question = plan.question()
     entry, answer = answered(ledger, question, plan.epsilon, plan.delta, analyst=analyst, check=check, noisy=noisy)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from ..engine.table import COMPLETE, Integers, Table
 from ..errors import LedgerError
@@ -22,6 +22,8 @@ from ..measure.measurement import Exact
 from ..noise.entropy import SYSTEM, Entropy
 from ..plan.plan import Plan
 from .result import Release
+
+T = TypeVar("T")
 
 
 def answered(
@@ -45,8 +47,21 @@ def answered(
         entry = ledger.charge(question, epsilon, delta, analyst)
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
-        answer = ledger.record(entry, noisy())
+        answer = _unseen(lambda: ledger.record(entry, noisy()))
     return entry, answer
+
+
+def _unseen(work: Callable[[], T]) -> T:
+    """Return what ``work`` returns; raise its error without frames and causes.
+
+    They hold noisy integers that may not be recorded: the same question again would get others, for one charge.
+    """
+    try:
+        return work()
+    except BaseException as error:
+        failure = error
+    failure.__cause__ = failure.__context__ = None
+    raise failure.with_traceback(None)
 
 
 def unfit(ledger: Ledger) -> LedgerError:
@@ -108,8 +123,7 @@ def make_release(
         return Release(plan, None, False, {"cells": [], "rows": tally().rows}, None, None)
 
     def noisy() -> dict[str, Any]:
-        exactly = tally()
-        return table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, exactly, entropy, progress))
+        return table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, tally(), entropy, progress))
 
     entry, answer = answered(ledger, question(plan), plan.epsilon, analyst=analyst, check=check, noisy=noisy)
     return released(plan, ledger, replace(entry, answer=answer), analyst)

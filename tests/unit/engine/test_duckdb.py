@@ -230,6 +230,31 @@ def test_what_a_lazy_frame_says_when_it_fails_stays_inside(tmp_path, error, capl
     assert "canary" not in f"{caught.value!r}{caplog.text}"
 
 
+class OwnExit(BaseException):
+    """What is neither an error nor an interrupt of Python's."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "shown", "text"),
+    [
+        (KeyboardInterrupt, KeyboardInterrupt, ""),
+        (SystemExit, SystemExit, "1"),
+        (OwnExit, errors.EngineError, "could not be opened"),
+    ],
+)
+def test_what_interrupts_a_lazy_frame_keeps_its_kind_but_not_its_text(tmp_path, raised, shown, text, monkeypatch):
+    def fail(*_):
+        raise raised("canary")
+
+    monkeypatch.setattr("lapwing.engine.frames.scannable", fail)  # where a frame is looked at
+    with pytest.raises(shown) as caught:
+        source(pl.LazyFrame({"v": [1]}), tmp_path).release(lw.count("v"), epsilon=1)
+    assert text in str(caught.value)
+    assert "canary" not in repr(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
 def test_people_that_are_objects_in_a_lazy_frame_are_refused_before_it_is_collected(tmp_path):
     people = pl.Series("p", [2.0**60, "x"], dtype=pl.Object)
     frame = pl.DataFrame({"v": [1, 2]}).with_columns(people).lazy()

@@ -618,3 +618,77 @@ def test_T24_the_database_s_words_go_to_the_log_only(tmp_path, caplog):
     assert "sqlite" not in str(caught.value).lower()
     assert "sqlite3" in caplog.text
     assert "4711" not in caplog.text
+
+
+# --- a file that was edited, while it is open and between two openings ---
+
+
+def edited(path, *statements):
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def emptied(index):
+    """Return statements that make an index empty, while the rows of its table stay."""
+    empty = "(SELECT rootpage FROM sqlite_master WHERE type = 'index' AND tbl_name = 'decoy')"
+    change = f"UPDATE sqlite_master SET rootpage = {empty} WHERE name = '{index}'"
+    return "CREATE TABLE decoy (x TEXT UNIQUE)", "PRAGMA writable_schema = ON", change
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_L2_an_index_that_lacks_its_rows_gives_no_second_answer(tmp_path, number):
+    path = tmp_path / "visits.ledger"
+    ledger = Ledger.open(path, 2)
+    ledger.record(ledger.charge("a", 1), 5)
+    ledger.charge("b", "0.5")
+    edited(path, *emptied(f"sqlite_autoindex_lapwing_entries_{number}"))
+    with pytest.raises(errors.LedgerError, match="the file is damaged"):
+        Ledger.open(path)
+    if number == 1:  # of keys
+        assert ledger.find("a", 1).answer == ledger.charge("a", 1).answer == 5
+    else:
+        with pytest.raises(errors.LedgerError, match="entry 3: the index lacks it"):
+            ledger.charge("a", 1)
+    assert ledger.spent == F(3, 2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM lapwing_entries WHERE number = 3",
+        "UPDATE lapwing_entries SET charge = 77 WHERE number = 3",
+        "UPDATE lapwing_entries SET charge = 4 WHERE number = 3",
+    ],
+)
+def test_L2_an_answer_that_is_removed_while_the_ledger_is_open_is_not_given_again(tmp_path, change):
+    path = tmp_path / "visits.ledger"
+    ledger = Ledger.open(path, 2)
+    entry = ledger.charge("a", 1)
+    ledger.record(entry, 5)
+    ledger.charge("b", "0.5")
+    edited(path, change)
+    for call in (lambda: ledger.charge("a", 1), lambda: ledger.find("a", 1), lambda: ledger.record(entry, 6)):
+        with pytest.raises(errors.LedgerError, match="entry 3: is missing, or does not match its hash"):
+            call()
+
+
+def test_L4_an_answer_that_was_edited_is_not_listed(tmp_path):
+    path = tmp_path / "visits.ledger"
+    ledger = Ledger.open(path, 2)
+    ledger.record(ledger.charge("a", 1), 5)
+    edited(path, "UPDATE lapwing_answers SET text = '6'")
+    assert [entry.answered for entry in ledger.entries()] == [False, True, False]
+    with pytest.raises(errors.LedgerError, match="entry 3: its answer is not the one recorded"):
+        ledger.entries(answers=True)
+
+
+def test_L4_an_entry_that_was_edited_is_not_listed(tmp_path):
+    path = tmp_path / "visits.ledger"
+    ledger = Ledger.open(path, 2)
+    ledger.charge("a", 1)
+    ledger.charge("b", "0.5")
+    edited(path, "UPDATE lapwing_entries SET epsilon = 1 WHERE number = 2")
+    with pytest.raises(errors.LedgerError, match="entry 2: does not match its hash"):
+        ledger.entries()
