@@ -3,6 +3,7 @@
 import math
 import re
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from lapwing.auditing.finding import ALPHA
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools.certify import certified_epsilon, least_share, most_share
 from lapwing.auditing.tools.even import Even, even_law
+from lapwing.auditing.tools.script import Race
 from lapwing.errors import InvalidParameter
 from lapwing.noise.sampler import discrete_laplace
 
@@ -129,6 +131,20 @@ def test_C4_the_false_alarms_of_all_findings_add_up_to_less_than_a_millionth(tmp
     found["canary"] = 1e-12
     assert sum(found.values()) < 2e-7 < MOST_FALSE_ALARMS
     told = (Path(__file__).parents[2] / "docs" / "explanation" / "audit.md").read_text()
-    for name, alpha in (("coverage", "1.14·10^-7"), ("timing", "8·10^-9"), ("bound", "1.1·10^-8"), ("laws", "2·10^-9")):
+    for name, alpha in (("coverage", "1.3·10^-7"), ("timing", "8·10^-9"), ("bound", "1.1·10^-8"), ("laws", "2·10^-9")):
         assert re.search(rf"\| `{name}` \|.*\| {re.escape(alpha)} \|", told)
         assert found[name] == pytest.approx(float(alpha.replace("·10^", "e")))
+
+
+def test_C5_a_shift_of_the_noise_costs_its_distance_over_the_scale():
+    """All small noises of two draws: the ratio of probabilities is at most e^κ, and for some noise it is e^κ."""
+    scales, shift = (Fraction(2), Fraction(7, 3)), (3, -4)
+    cost = float(sum(abs(d) / s for d, s in zip(shift, scales, strict=True)))
+    laws = [lw.DiscreteLaplace(s) for s in scales]
+    ratios = [
+        math.prod(law.pmf(z) / law.pmf(z + d) for law, z, d in zip(laws, noise, shift, strict=True))
+        for noise in product(range(-12, 13), repeat=2)
+    ]
+    assert max(ratios) == pytest.approx(math.exp(cost), rel=1e-12)
+    seen = Race((0, 4), (1, 1), Fraction(1, 2)), Race((3, 4), (1, 1), Fraction(1, 2))
+    assert seen[0].cost(seen[1]) == Fraction(3, 2)

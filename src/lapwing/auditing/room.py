@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from ..question.query import literal
+from ..question.query import literal, quoted
 from ..source import Source
 
 Table = Mapping[str, Sequence[Any]]
@@ -25,19 +25,30 @@ _numbers = count()
 
 @dataclass(frozen=True)
 class Engine:
-    """An available engine: its name, and how a table is put into it; DuckDB reads the Parquet file itself."""
+    """An available engine: its name, and how a table is put into it; DuckDB reads the Parquet file itself.
+
+    ``ledger`` returns a place for a new ledger, if the engine can hold ledgers too.
+    """
 
     name: str = "DuckDB"
     place: Callable[[str, Table, Types], Any] | None = None
+    ledger: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True)
 class Room:
-    """A folder that is empty at first and is removed afterwards; ``deep`` asks for the longer form of the check."""
+    """A folder that is empty at first and is removed afterwards; ``deep`` asks for the longer form of the check.
+
+    ``minutes`` is how long worlds are drawn for a deep audit, ``seed`` the number of the first world; ``tick`` is
+    called by checks that take long, now and then, for the sake of a progress bar.
+    """
 
     folder: Path
     deep: bool = False
     engines: tuple[Engine, ...] = (Engine(),)
+    minutes: float = 5
+    seed: int = 0
+    tick: Callable[[], None] = lambda: None
 
     def path(self, ending: str) -> Path:
         """Return the path of a new file."""
@@ -46,7 +57,7 @@ class Room:
     def parquet(self, table: Table, types: Types) -> str:
         """Write a table to a new Parquet file; return its path."""
         given = {name: np.array([_text(cell) for cell in cells], dtype=object) for name, cells in table.items()}
-        columns = ", ".join(f'CAST("{name}" AS {types[name]}) AS "{name}"' for name in table)
+        columns = ", ".join(f"CAST({quoted(name)} AS {types[name]}) AS {quoted(name)}" for name in table)
         return self.select(f"SELECT {columns} FROM given", given)
 
     def select(self, sql: str, given: Mapping[str, Any] | None = None) -> str:

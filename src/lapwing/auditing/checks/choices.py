@@ -36,7 +36,10 @@ _VALUES, _GROUPS, _TRIES = 5, 2, 12
 _NEAR = 1e-9
 """Far above the rounding of float64 where the words of a race are compared."""
 
-_LEVELS = (("0.5",), ("0.1",), ("0.25", "0.75"), ("0", "0.5", "1"), ("0", "1"), ("0.2", "0.5", "0.9", "1"))
+_LEVELS = (
+    ("0.5",), ("0.1",), ("0.25", "0.75"), ("0", "0.5", "1"), ("0", "1"), ("0.2", "0.5", "0.9", "1"),
+    ("0.2", "0.4", "0.6", "0.8"), ("0", "0.1", "0.3", "0.5", "0.6", "0.7", "0.8", "0.9"),
+)  # fmt: skip
 
 Weights = NDArray[np.int64]
 """The weight of the rows by group and value."""

@@ -50,7 +50,8 @@ def sensitivities(room: Room) -> Iterator[Finding]:
         for question in questions():
             yield from _compared(engine.name, tables[question.people].moved(question))
         yield _alone(own, tables[True])
-        yield from _compared(engine.name, public_n_moves(own, PUBLIC_N))
+        for rows in (2, 5, 100):
+            yield from _compared(f"{engine.name}, {rows} rows", public_n_moves(own, PUBLIC_N, rows))
         yield _keys_of_one(own)
         yield _keys_where(own)
         yield from _rules(own)

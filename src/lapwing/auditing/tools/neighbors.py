@@ -259,12 +259,12 @@ def frozen(asked: Source, question: Question, by: tuple[str, ...] = ("t",)) -> N
     return asked.release(*question.statistics, **options, entropy=EntropyForTests(SEED)).cells
 
 
-def public_n_moves(room: Room, question: Question) -> Moved:
-    """Return what one person moves where the number of rows is public: tables of two rows, asked one by one."""
-    others = [((*value, "a"),) for value in (VALUES[0], VALUES[1], VALUES[4])]
-    owned = [(), *(((*value, "a"),) for value in VALUES)]
+def public_n_moves(room: Room, question: Question, rows: int = 2) -> Moved:
+    """Return what one person moves where the number of rows is public: tables of so many rows, asked one by one."""
+    others = [((*value, "a"),) * (rows - 1) for value in (VALUES[0], VALUES[1], VALUES[4])]
+    owned = [(), *(((*value, "a"),) for value in (VALUES if rows == 2 else VALUES[:3]))]
     asked = [source(room, room.table(together([(a, b)]), TYPES), question) for a in others for b in owned[1:]]
-    plan = asked[0].plan(*question.statistics, epsilon=1, rows=2)
+    plan = asked[0].plan(*question.statistics, epsilon=1, rows=rows)
     found = [frozen(each, question, ()) for each in asked]
     cells = []
     for i in range(len(plan.parts)):

@@ -1,0 +1,148 @@
+"""Conditions drawn at random: their text in SQL, and what they say about a row, computed without SQL.
+
+A condition is true, false or, for a missing cell, neither (None), by the three-valued logic of SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from random import Random
+from typing import Any, Literal
+
+from ...question.query import All, Compare, Condition, Missing, Not, OneOf, Some
+from ...question.schema import Column
+
+Cells = Mapping[str, Any]
+"""The typed cells of a row: None, Fraction, str, bool or date."""
+
+_OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
+
+
+@dataclass(frozen=True)
+class DrawnCondition:
+    """A condition: an operator, the column that it is about, values or another column, or its parts."""
+
+    operator: str
+    column: str = ""
+    values: tuple[Any, ...] = ()
+    other: str | None = None
+    parts: tuple[DrawnCondition, ...] = ()
+
+    def holds(self, cells: Cells) -> bool | None:
+        """Return what the condition says about a row."""
+        if self.operator in ("AND", "OR", "NOT"):
+            return _joined(self.operator, [part.holds(cells) for part in self.parts])
+        cell = cells[self.column]
+        if self.operator == "IS NULL":
+            return cell is None
+        values = (cells[self.other],) if self.other is not None else self.values
+        if cell is None or None in values:
+            return None
+        if self.operator == "IN":
+            return cell in values
+        if self.operator == "BETWEEN":
+            return bool(values[0] <= cell <= values[1])
+        return _compared(cell, self.operator, values[0])
+
+    @property
+    def text(self) -> str:
+        """The condition in SQL."""
+        name = quoted(self.column)
+        if self.operator in ("AND", "OR"):
+            return f" {self.operator} ".join(f"({part.text})" for part in self.parts)
+        if self.operator == "NOT":
+            return f"NOT ({self.parts[0].text})"
+        if self.operator == "IS NULL":
+            return f"{name} IS NULL"
+        if self.operator == "IN":
+            return f"{name} IN ({', '.join(map(literal, self.values))})"
+        if self.operator == "BETWEEN":
+            return f"{name} BETWEEN {literal(self.values[0])} AND {literal(self.values[1])}"
+        right = literal(self.values[0]) if self.other is None else quoted(self.other)
+        return f"{name} {self.operator} {right}"
+
+
+def holds(condition: Condition, cells: Cells) -> bool | None:
+    """Return what a condition of the product, as it was read, says about a row."""
+    if isinstance(condition, All | Some):
+        word = "AND" if isinstance(condition, All) else "OR"
+        return _joined(word, [holds(part, cells) for part in condition.parts])
+    if isinstance(condition, Not):
+        return _joined("NOT", [holds(condition.part, cells)])
+    cell = cells[condition.column]
+    if isinstance(condition, Missing):
+        return cell is None
+    if isinstance(condition, OneOf):
+        return None if cell is None else cell in condition.values
+    if isinstance(condition, Compare):
+        right = condition.value if condition.other is None else cells[condition.other]
+        return None if cell is None or right is None else _compared(cell, condition.operator, right)
+    raise NotImplementedError(f"what {type(condition).__name__} means is not known here")
+
+
+def _joined(operator: str, parts: Sequence[bool | None]) -> bool | None:
+    if operator == "NOT":
+        return None if parts[0] is None else not parts[0]
+    decisive = operator == "OR"
+    if decisive in parts:
+        return decisive
+    return None if None in parts else not decisive
+
+
+def _compared(one: Any, operator: str, two: Any) -> bool:
+    return bool(
+        {"=": one == two, "<>": one != two, "<": one < two, "<=": one <= two, ">": one > two, ">=": one >= two}[
+            operator
+        ]
+    )
+
+
+def quoted(name: str) -> str:
+    """Return a name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str:
+    """Return a value in SQL."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, Fraction):
+        return str(int(value)) if value.denominator == 1 else repr(float(value))
+    if isinstance(value, date):
+        return f"DATE '{value}'"
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def draw_condition(
+    random: Random, columns: Mapping[str, Column], values: Mapping[str, Sequence[Any]], depth: int = 2
+) -> DrawnCondition:
+    """Return a condition on these columns, with literals from their possible values (typed, none missing)."""
+    shape = random.random()
+    if depth and shape < 0.45:
+        operator: Literal["AND", "OR", "NOT"] = random.choice(("AND", "OR", "AND", "OR", "NOT"))
+        number = 1 if operator == "NOT" else random.choice((2, 2, 3))
+        together = random.random() < 0.2  # several conditions about one column
+        name = random.choice(list(columns))
+        inside, below = ({name: columns[name]}, 0) if together else (columns, depth - 1)
+        parts = [draw_condition(random, inside, values, below) for _ in range(number)]
+        return DrawnCondition(operator, parts=tuple(parts))
+    name = random.choice(list(columns))
+    known = [value for value in values[name] if value is not None]
+    alike = [each for each in columns if each != name and _family(columns[each]) == _family(columns[name])]
+    if not known or shape > 0.92:
+        return DrawnCondition("IS NULL", name)
+    if alike and shape > 0.86:
+        return DrawnCondition(random.choice(_OPERATORS), name, other=random.choice(alike))
+    if shape > 0.76:
+        return DrawnCondition("IN", name, tuple(random.sample(known, min(len(known), random.choice((1, 2, 3))))))
+    if shape > 0.68 and columns[name].kind != "boolean":
+        return DrawnCondition("BETWEEN", name, tuple(sorted(random.choices(known, k=2))))
+    operator_ = "=" if columns[name].kind == "boolean" else random.choice(_OPERATORS)
+    return DrawnCondition(operator_, name, (random.choice(known),))
+
+
+def _family(column: Column) -> str:
+    return "number" if column.kind == "integer" else column.kind

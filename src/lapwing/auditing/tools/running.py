@@ -1,0 +1,275 @@
+"""Worlds are run: a table is written in its form, the question is asked with a script instead of chance.
+
+Most runs use a ledger on paper, which keeps nothing, and connections of one database, since opening one takes longer
+than everything else.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import signature
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from ...engine import duckdb as engine
+from ...engine.connect import connect
+from ...engine.table import Table
+from ...errors import LapwingError
+from ...ledger.entry import Budget, Entry
+from ...plan.plan import Plan
+from ...question.query import literal
+from ...release.bounds import Bounds, find_bounds, plan_bounds
+from ...release.discover import Discovery, KeyPlan, discover
+from ...release.pipeline import make_release
+from ...release.result import Release
+from ...source import Source
+from ..room import Room
+from .listening import listening
+from .script import NoOther, Script, scripted
+from .worlds import Row, World
+
+NAME = "t"
+_LIBRARIES = {"pandas": "pandas", "Polars": "polars", "Arrow": "pyarrow"}
+_FRAMES = ("pandas", "polars", "arrow")
+_CLOCK = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?")
+_TIME = "2000-01-01T00:00:00+00:00"
+
+Answer = Release | Bounds | Discovery
+Planned = Plan | KeyPlan
+
+
+class Paper:
+    """Stands for a ledger, and keeps nothing: every question is new and is granted."""
+
+    where = "paper"
+    delta = Budget(None, Fraction(1), Fraction(0))
+
+    def find(self, question: Any, epsilon: Fraction, delta: Fraction) -> None:
+        """Return no entry."""
+
+    def charge(self, question: Any, epsilon: Fraction, delta: Fraction, analyst: str | None) -> Entry:
+        """Return an entry without an answer."""
+        return Entry(2, _TIME, "charge", analyst, question, epsilon, delta, None, epsilon, "")
+
+    def record(self, entry: Entry, answer: Any) -> Any:
+        """Return the answer as a ledger would."""
+        return json.loads(json.dumps(answer, allow_nan=False))
+
+    def after(self, number: int) -> tuple[Budget, Budget, str]:
+        """Return budgets, and a time that is always the same."""
+        return self.delta, self.delta, _TIME
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What can be observed of one run: the answer, all that was said, and what was drawn; or the error."""
+
+    answer: Answer | None
+    said: tuple[tuple[str, str | bytes], ...]
+    script: Script
+    error: str | None = None
+
+    @property
+    def cells(self) -> list[int]:
+        """All numbers that are recorded, in their order."""
+        assert self.answer is not None
+        release = _release(self.answer)
+        if isinstance(release, Discovery):
+            return list(release.counts)
+        return [int(each) for part in release.cells for cell in part for each in cell.tolist()]
+
+
+@contextmanager
+def pooled() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Let the engine's connections be parts of one database, which is yielded; each has its own catalog."""
+    numbers = count()
+    with duckdb.connect() as root:
+
+        class Part:
+            def __init__(self, spill: str) -> None:
+                self._number, self._own = next(numbers), root.cursor()
+                self._own.execute(f"SET temp_directory = {literal(spill)}")
+                self._own.execute(f"ATTACH ':memory:' AS part{self._number}; USE part{self._number}")
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self._own, name)
+
+            def __enter__(self) -> Part:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                self._own.execute(f"USE memory; DETACH part{self._number}")
+                self._own.close()
+
+        class Pool:
+            def __getattr__(self, name: str) -> Any:
+                return getattr(duckdb, name)
+
+            def connect(self, where: str = ":memory:", config: Mapping[str, Any] | None = None) -> Part:
+                return Part(str((config or {})["temp_directory"]))
+
+        before = vars(engine)["duckdb"]
+        vars(engine)["duckdb"] = Pool()
+        try:
+            yield root
+        finally:
+            vars(engine)["duckdb"] = before
+
+
+@dataclass(frozen=True)
+class Running:
+    """A workspace in which worlds are run."""
+
+    room: Room
+    root: duckdb.DuckDBPyConnection
+
+    # --- tables ---
+
+    def table(self, world: World, rows: Sequence[Row]) -> Any:
+        """Return a table with these rows, in the form of the world or, if its library is missing, as Parquet."""
+        names = [*([] if world.person is None else [world.person]), *world.fields]
+        skip = int(world.person is None)
+        library = _LIBRARIES.get(world.form)
+        form = world.form if library is None or find_spec(library) else "Parquet"
+        if form in ("Parquet", "a relation"):
+            path = self._parquet(world, names, [row[skip:] for row in rows])
+            return path if form == "Parquet" else self.root.sql(f"SELECT * FROM read_parquet({literal(path)})")
+        plain = [row[skip:-1] for row in rows for _ in range(row[-1])]
+        if form == "CSV":
+            path = str(self.room.path("csv"))
+            with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
+                csv.writer(file).writerows([names, *plain])
+            return path
+        types = [*([] if world.person is None else ["VARCHAR"]), *(field.stored for field in world.fields.values())]
+        columns = {name: [row[i] for row in plain] for i, name in enumerate(names)}
+        return _frame(form, columns, types)
+
+    def _parquet(self, world: World, names: Sequence[str], rows: Sequence[Row]) -> str:
+        path = str(self.room.path("parquet"))
+        types = [*([] if world.person is None else ["VARCHAR"]), *(field.stored for field in world.fields.values())]
+        given: dict[str, Any] = {f"c{i}": [] for i in range(len(names))}
+        for row in rows:
+            for i, cell in enumerate(row[:-1]):
+                given[f"c{i}"].append(None if cell is None else str(cell))
+        arrays = {name: np.array(cells, dtype=object) for name, cells in given.items()}
+        arrays["times"] = np.array([row[-1] for row in rows], dtype=np.int64)
+        chosen = ", ".join(
+            f"CAST(c{i} AS {kind}) AS {_quoted(name)}" for i, (name, kind) in enumerate(zip(names, types, strict=True))
+        )
+        connection = self.root.cursor()
+        connection.register("given", arrays)
+        connection.execute(f"COPY (SELECT {chosen} FROM given, range(times)) TO {literal(path)} (FORMAT parquet)")
+        connection.close()
+        return path
+
+    # --- runs ---
+
+    def _source(self, world: World, table: Any, folder: Path) -> Source:
+        columns = {name: field.declared for name, field in world.fields.items()}
+        place = folder / f"{NAME}.ledger"
+        return Source(table, name=NAME, columns=columns, epsilon=1000, delta="0.5", ledger=place, **world.described)
+
+    def plan(self, world: World, table: Any) -> Planned:
+        """Return the plan of the question, checked against the declarations; nothing is read."""
+        question, source = world.question, self._source(world, table, self.room.folder)
+        options = question.arguments
+        if question.door == "discover":
+            return source.plan_keys(**options)
+        if question.door == "bounds":
+            return plan_bounds(source.schema, options.pop("column"), **options)
+        return source.plan(*question.statistics, **options)
+
+    def ask(self, world: World, table: Any, script: Script) -> tuple[Seen, Source]:
+        """Ask the question of a source with a new ledger, as a user does; what is left in its folder is said too."""
+        folder = self.room.path("asked")
+        folder.mkdir()
+        source = self._source(world, table, folder)
+        seen = self.again(world, source, script)
+        files = sorted((str(file.relative_to(folder)), file.stat().st_size) for file in folder.rglob("*"))
+        entries = [replace(entry, time="", hash="", recorded_at=None) for entry in source.ledger.entries(answers=True)]
+        said = [
+            (who, _CLOCK.sub("", str(text))) for who, text in seen.said if "sqlalchemy" not in who
+        ]  # it logs addresses
+        return replace(seen, said=(*said, ("the files", str(files)), ("the ledger", str(entries)))), source
+
+    def again(self, world: World, source: Source, script: Script) -> Seen:
+        """Ask the question of a source."""
+        question = world.question
+        call = getattr(source, question.door)
+        return self._seen(script, lambda: call(*question.statistics, **question.arguments, entropy=NoOther()), True)
+
+    def answer(self, world: World, plan: Planned, table: Any, script: Script) -> Seen:
+        """Answer the question from a table, with a ledger on paper."""
+        opened = connect(table, NAME)
+        return self._seen(script, lambda: _answered(world, plan, opened))
+
+    def _seen(self, script: Script, call: Callable[[], Answer], every_form: bool = False) -> Seen:
+        answer, error = None, None
+        with listening(self.room) as heard, scripted(script):
+            try:
+                answer = call()
+            except Exception as raised:
+                error = f"{type(raised).__name__}: {raised}"
+            if answer is not None:
+                heard.add("the record", json.dumps(_release(answer).answer), repr(answer))
+                if every_form:
+                    heard.add("the answer", *forms(answer))
+        return Seen(answer, tuple(heard.said), script, error)
+
+
+def _release(answer: Answer) -> Release | Discovery:
+    return answer.release if isinstance(answer, Bounds) else answer
+
+
+def forms(answer: Answer) -> Iterator[str]:
+    """Yield the texts that an answer has: those of all its methods ``to_…`` that need no argument and no library."""
+    yield from (repr(answer), str(answer))
+    for name in sorted(each for each in dir(type(answer)) if each.startswith("to_") and each[3:] not in _FRAMES):
+        method = getattr(answer, name)
+        if all(each.default is not each.empty for each in signature(method).parameters.values()):
+            try:
+                yield str(method())
+            except LapwingError as error:
+                yield str(error)
+
+
+def _answered(world: World, plan: Planned, table: Table) -> Answer:
+    paper: Any = Paper()
+    if isinstance(plan, KeyPlan):
+        return discover(plan, table, paper, entropy=NoOther())
+    if world.question.door == "bounds":
+        return find_bounds(plan, table, paper, entropy=NoOther())
+    return make_release(plan, table, paper if plan.parts else None, entropy=NoOther())
+
+
+def _frame(form: str, columns: Mapping[str, Sequence[Any]], types: Sequence[str]) -> Any:
+    if form == "pandas":
+        pandas = import_module("pandas")
+        return pandas.DataFrame({name: pandas.Series(list(cells), dtype=object) for name, cells in columns.items()})
+    if form == "Polars":
+        polars = import_module("polars")
+        kinds = {"VARCHAR": polars.String, "DOUBLE": polars.Float64, "BIGINT": polars.Int64}
+        kinds |= {"BOOLEAN": polars.Boolean, "DATE": polars.Date}
+        return polars.DataFrame(
+            {n: polars.Series(n, list(c), dtype=kinds[t]) for (n, c), t in zip(columns.items(), types, strict=True)}
+        )
+    arrow = import_module("pyarrow")
+    kinds = {"VARCHAR": arrow.string(), "DOUBLE": arrow.float64(), "BIGINT": arrow.int64()}
+    kinds |= {"BOOLEAN": arrow.bool_(), "DATE": arrow.date32()}
+    return arrow.table({n: arrow.array(list(c), kinds[t]) for (n, c), t in zip(columns.items(), types, strict=True)})
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,301 @@
+"""What the statistics of a table are, computed from its rows one by one, without an engine and without a grid.
+
+The rules are those of docs/reference/source.md.  ``truths`` returns for every group the value that a release without
+noise must show, and how far the public grid of the column may move it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ...question.query import Statistic
+from ...question.schema import Column
+from .conditions import Cells, DrawnCondition
+from .worlds import Row, World
+
+_WEIGHT = 2**16
+_COARSE = Fraction(1, 2**19)
+"""A grid has 2^20 steps or more between the bounds."""
+
+_WHOLE = 2**24
+"""Whole numbers whose bounds are at most this far apart are on the grid."""
+
+
+_HALF = Fraction(1, 2)
+"""Counts, and sums of whole numbers, are shown as whole numbers."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A value, and how far a release without noise may be off."""
+
+    value: Fraction | float
+    near: Fraction | float
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A row that counts: its person, its cells, its group, and its weight."""
+
+    person: Any
+    cells: Cells
+    group: int | None
+    weight: Fraction
+
+
+def edges_of(world: World, statistic: Statistic) -> tuple[Fraction, ...] | None:
+    """Return the bins that a statistic asks for; None if it asks for none."""
+    if statistic.kind not in ("histogram", "cdf"):
+        return None
+    if statistic.edges is not None:
+        return statistic.edges
+    declared = world.fields[statistic.column or ""].declared
+    assert declared.low is not None
+    assert declared.high is not None
+    low, high, number = declared.low, declared.high, statistic.bins or 1
+    if declared.kind == "integer":
+        high, number = high + 1, min(number, int(high + 1 - low))
+        return tuple(low + math.floor(i * (high - low) / number) for i in range(number + 1))
+    return tuple(low + i * (high - low) / number for i in range(number + 1))
+
+
+def weighed(
+    world: World, rows: Sequence[Row], bins: Mapping[str, Sequence[Fraction]], by: Sequence[str]
+) -> list[Weighed]:
+    """Return the rows that the condition selects, with their groups and weights."""
+    condition, k = world.question.condition, world.described.get("rows_per_person", 1)
+    kept = []
+    for row in rows:
+        cells = world.typed(row)
+        if condition is not None and condition.holds(cells) is not True:
+            continue
+        if world.person is not None and (row[0] is None or (world.form == "CSV" and row[0] == "")):
+            continue
+        kept.append((row[0], cells, row[-1]))
+    numbers: dict[Any, int] = {}
+    for person, _, times in kept:
+        numbers[person] = numbers.get(person, 0) + times
+    found = []
+    for person, cells, times in kept:
+        weight = Fraction(1)
+        if world.person is not None and numbers[person] > k:
+            weight = Fraction(k * _WEIGHT // numbers[person], _WEIGHT)
+        found.append(Weighed(person, cells, _group(world, cells, bins, by), weight * times))
+    return found
+
+
+def _group(world: World, cells: Cells, bins: Mapping[str, Sequence[Fraction]], by: Sequence[str]) -> int | None:
+    at = 0
+    for name in by:
+        declared, cell = world.fields[name].declared, cells[name]
+        edges = bins.get(name) or declared.edges
+        if edges is not None:
+            if cell is None:
+                return None
+            size, place = len(edges) - 1, sum(cell >= Fraction(float(edge)) for edge in edges[1:-1])
+        else:
+            listed, size = declared.keys or (), declared.groups
+            if cell is not None and cell in listed:
+                place = listed.index(cell)
+            elif declared.other is not None:
+                place = size - 1
+            else:
+                return None
+        at = at * size + place
+    return at
+
+
+def truths(world: World, rows: Sequence[Row], public_n: bool) -> dict[str, list[Truth | None]]:
+    """Return the truth of every statistic, by name, for every group; None where a release may show anything."""
+    question = world.question
+    by = dict(question.options).get("by", ())
+    first = question.statistics[0]
+    edges = edges_of(world, first)
+    bins: dict[str, Sequence[Fraction]] = {}
+    if edges is not None:
+        by, bins = (*by, first.column or ""), {first.column or "": edges}
+    groups = math.prod(len(bins[name]) - 1 if name in bins else world.fields[name].declared.groups for name in by)
+    counted = weighed(world, rows, bins, by)
+    found = {}
+    for statistic, share in zip(question.statistics, question.shares, strict=True):
+        compute = _TRUTHS[statistic.kind]
+        each = _Asked(world, statistic, share, counted, groups, public_n)
+        found[str(statistic.name)] = compute(each)
+    return found
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One statistic, and the rows that count."""
+
+    world: World
+    statistic: Statistic
+    share: DrawnCondition | None
+    rows: Sequence[Weighed]
+    groups: int
+    public_n: bool
+
+    @property
+    def column(self) -> Column:
+        return self.world.fields[self.statistic.column or ""].declared
+
+    @property
+    def width(self) -> Fraction:
+        return (self.column.high or Fraction(0)) - (self.column.low or Fraction(0))
+
+    @property
+    def near(self) -> Fraction:
+        """How far the grid may move one value."""
+        column = self.column
+        if column.kind == "integer" and self.width <= _WHOLE:
+            return Fraction(0)
+        return self.width * _COARSE
+
+    def of(self, group: int) -> list[Weighed]:
+        return [row for row in self.rows if row.group == group]
+
+    def values(self, group: int) -> list[tuple[Fraction, Fraction]]:
+        """Return the clamped values of a group, with their weights; missing ones are left out, or the middle."""
+        low, high = self.column.low or Fraction(0), self.column.high or Fraction(0)
+        found = []
+        for row in self.of(group):
+            cell = row.cells[self.statistic.column or ""]
+            if cell is None and self.public_n:
+                cell = (low + high) / 2
+            if cell is not None:
+                found.append((min(max(cell, low), high), row.weight))
+        return found
+
+
+def _counts(asked: _Asked) -> list[Truth | None]:
+    name = asked.statistic.column
+    found: list[Truth | None] = []
+    for group in range(asked.groups):
+        rows = [row for row in asked.of(group) if name is None or row.cells[name] is not None]
+        found.append(Truth(sum((row.weight for row in rows), Fraction(0)), _HALF))
+    return found
+
+
+def _sums(asked: _Asked) -> list[Truth | None]:
+    found: list[Truth | None] = []
+    for group in range(asked.groups):
+        values = asked.values(group)
+        near = (
+            asked.near if not asked.public_n else asked.near + asked.width / 2**10
+        )  # the middle may lie between steps
+        shown = _HALF if asked.column.kind == "integer" else Fraction(0)
+        found.append(Truth(sum((v * w for v, w in values), Fraction(0)), shown + near * sum(w for _, w in values)))
+    return found
+
+
+def _means(asked: _Asked) -> list[Truth | None]:
+    found: list[Truth | None] = []
+    for group in range(asked.groups):
+        mean, _ = _moments(asked, group)
+        found.append(None if mean is None else Truth(mean, 2 * asked.near + asked.width / 2**14 * asked.public_n))
+    return found
+
+
+def _moments(asked: _Asked, group: int) -> tuple[Fraction | None, Fraction]:
+    """Return the mean and the variance of a group; no mean if nothing counts."""
+    values = asked.values(group)
+    n = sum((w for _, w in values), Fraction(0))
+    if not n:
+        return None, Fraction(0)
+    mean = sum((v * w for v, w in values), Fraction(0)) / n
+    return mean, sum((w * (v - mean) ** 2 for v, w in values), Fraction(0)) / n
+
+
+def _variances(asked: _Asked) -> list[Truth | None]:
+    found: list[Truth | None] = []
+    for group in range(asked.groups):
+        mean, variance = _moments(asked, group)
+        n = sum((w for _, w in asked.values(group)), Fraction(0))
+        if mean is None or (asked.statistic.sample and n <= Fraction(3, 2)):
+            found.append(None)
+            continue
+        near = 8 * asked.near * asked.width + asked.width**2 * (
+            Fraction(1, 2**12) * asked.public_n + Fraction(1, 2**40)
+        )
+        if asked.statistic.sample:
+            variance, near = variance * n / (n - 1), near * n / (n - 1)
+        if asked.statistic.kind == "std":
+            root = math.sqrt(variance)
+            found.append(Truth(root, math.sqrt(near) if near else 0))
+        else:
+            found.append(Truth(variance, near))
+    return found
+
+
+def _shares(asked: _Asked) -> list[Truth | None]:
+    found: list[Truth | None] = []
+    for group in range(asked.groups):
+        rows = asked.of(group)
+        n = sum((row.weight for row in rows), Fraction(0))
+        true = sum(
+            (row.weight for row in rows if asked.share is not None and asked.share.holds(row.cells)), Fraction(0)
+        )
+        found.append(Truth(true / n, 0) if n else None)
+    return found
+
+
+def _cumulated(asked: _Asked) -> list[Truth | None]:
+    """Return the share of the rows up to the end of each bin; the bins change fastest."""
+    bins = len(edges_of(asked.world, asked.statistic) or ()) - 1
+    counts = [Fraction(truth.value) if truth is not None else Fraction(0) for truth in _counts(_without_column(asked))]
+    found: list[Truth | None] = []
+    for start in range(0, asked.groups, bins):
+        part = counts[start : start + bins]
+        whole = sum(part)
+        found += [Truth(sum(part[: i + 1]) / whole, 0) if whole else None for i in range(bins)]
+    return found
+
+
+def _without_column(asked: _Asked) -> _Asked:
+    return _Asked(asked.world, Statistic("count", name=asked.statistic.name), None, asked.rows, asked.groups, False)
+
+
+def _people(asked: _Asked) -> list[Truth | None]:
+    """Return the people in each group; someone in more groups than rows_per_person counts less in each."""
+    k = asked.world.described.get("rows_per_person", 1)
+    groups: dict[Any, set[int]] = {}
+    for row in asked.rows:
+        if row.group is not None:
+            groups.setdefault(row.person, set()).add(row.group)
+    counts = [Fraction(0)] * asked.groups
+    for own in groups.values():
+        for group in own:
+            counts[group] += 1 if len(own) <= k else Fraction(k * _WEIGHT // len(own), _WEIGHT)
+    return [Truth(each, _HALF) for each in counts]
+
+
+def _unknown(asked: _Asked) -> list[Truth | None]:
+    """Return nothing: quantiles are chosen, and their ranks are checked elsewhere."""
+    return [None] * asked.groups
+
+
+_TRUTHS: dict[str, Callable[[_Asked], list[Truth | None]]] = {
+    "count": _counts,
+    "histogram": lambda asked: _counts(_without_column(asked)),
+    "sum": _sums,
+    "mean": _means,
+    "variance": _variances,
+    "std": _variances,
+    "proportion": _shares,
+    "cdf": _cumulated,
+    "people": _people,
+    "quantile": _unknown,
+}
+"""The truth by the kind of a statistic: a kind without one makes the check fail."""
+
+
+def off(shown: float, truth: Truth) -> bool:
+    """Return whether a value that is shown without noise is not the truth."""
+    if not math.isfinite(shown):
+        return True
+    apart = abs(Fraction(shown) - Fraction(truth.value))
+    return apart > Fraction(truth.near) + abs(Fraction(truth.value)) / 10**9 + Fraction(1, 10**12)
