@@ -31,9 +31,10 @@ _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMES
 CSV = "CSV"
 """Used instead of a type: cells of a CSV file are texts, and are read as the declared type of the column."""
 
-_FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
+FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
            "version", "columns")  # fmt: skip
-_COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
+COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
+"""The fields of a source file, and those of one of its columns."""
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
@@ -134,7 +135,7 @@ def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
         problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
     if problem is not None:
         raise InvalidSource(path, *problem)
-    _refuse_unknown(fields, _FIELDS, path, "")
+    _refuse_unknown(fields, FIELDS, path, "")
     if "table" not in fields:
         raise InvalidSource(path, "names no table", 'Write table = "visits.csv".')
     columns = fields.pop("columns", {})
@@ -162,7 +163,7 @@ def _declared(name: str, fields: Any, path: str) -> Column:
     where = f' in column "{name}"'
     if not isinstance(fields, dict):
         raise InvalidSource(path, f'has a column "{name}" that is not a table', f"Write [columns.{name}].")
-    _refuse_unknown(fields, _COLUMN_FIELDS, path, where)
+    _refuse_unknown(fields, COLUMN_FIELDS, path, where)
     try:
         if "keys" in fields and not isinstance(fields["keys"], list):
             raise InvalidParameter(fields["keys"], "keys", "a list")

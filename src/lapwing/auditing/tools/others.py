@@ -33,8 +33,8 @@ def environment(**more: str) -> dict[str, str]:
 
 @contextmanager
 def started(work: Callable[[], None], number: int = 1, **more: str) -> Iterator[list[Process]]:
-    """Start processes that run a function of this module, with more environment variables; end them afterwards."""
-    line = f"from {__name__} import {work.__name__} as work; work()"
+    """Start processes that run a function of a module, with more environment variables; end them afterwards."""
+    line = f"from {work.__module__} import {work.__name__} as work; work()"
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     processes = [
         subprocess.Popen([sys.executable, "-P", "-c", line], text=True, env=environment(**more), **pipes)
@@ -68,7 +68,7 @@ def racer() -> None:
     """Run the function that each line names, one of ``RACES``, with its arguments, and answer what it returns."""
     for line in sys.stdin:
         name, *arguments = json.loads(line)
-        _say(RACES[name](*arguments))
+        say(RACES[name](*arguments))
 
 
 def charge_together(where: str, name: str, epsilon: str, threads: int) -> int:
@@ -149,9 +149,9 @@ def asker() -> None:
         try:
             source = Source(given, name=name, columns={"x": schema.number(0, 1)}, epsilon=1)
             source.release(query.sum("x"), epsilon=epsilon)
-            _say([os.path.abspath(source.ledger.where), str(source.ledger.spent)])  # noqa: PTH100
+            say([os.path.abspath(source.ledger.where), str(source.ledger.spent)])  # noqa: PTH100
         except LapwingError as error:
-            _say([None, str(error)])
+            say([None, str(error)])
 
 
 def cramped() -> None:
@@ -166,9 +166,9 @@ def cramped() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
         try:
             Ledger.open(where, 1)
-            _say(True)
+            say(True)
         except LedgerError:
-            _say(False)
+            say(False)
 
 
 def spender() -> None:
@@ -182,22 +182,23 @@ def spender() -> None:
         if number == 0:
             _spend(where, name)
         os.waitpid(number, 0)
-        _say(["ended"])
+        say(["ended"])
 
 
 def _spend(where: str, name: str) -> None:
     try:
         ledger = Ledger.open(where)
-        _say(["ready", os.getpid()])
+        say(["ready", os.getpid()])
         for i in range(10_000):
             entry = ledger.charge([name, i], "0.001")
-            _say(["granted", [name, i], entry.number])
-            _say(["shown", [name, i], ledger.record(entry, [i])])
+            say(["granted", [name, i], entry.number])
+            say(["shown", [name, i], ledger.record(entry, [i])])
     finally:
         os._exit(0)
 
 
-def _say(told: Any) -> None:
+def say(told: Any) -> None:
+    """Answer with a line."""
     os.write(
         1, (json.dumps(told) + "\n").encode()
     )  # in one write, so that it is complete even if the process is killed
@@ -212,23 +213,29 @@ for arguments in json.loads(sys.argv[1]):
         main(arguments, prog_name="lapwing")
     except SystemExit as ended:
         statuses.append(ended.code)
-    sys.stdout.flush()
+    print(chr(30), flush=True)
 print(json.dumps(statuses))
 """
-"""What one process runs: many commands, and finally a line with their statuses."""
+"""What one process runs: many commands, each of which ends with a separator, and finally a line with their statuses."""
 
 
 def commands(lines: Sequence[Sequence[str]], folder: Path) -> tuple[list[int], bytes]:
-    """Run commands of ``lapwing`` in a folder; return their statuses, and everything that was printed.
+    """Run commands of ``lapwing`` in a folder; return their statuses, and everything that was printed."""
+    done = each_command(lines, folder)
+    return [status for status, _ in done], b"".join(printed for _, printed in done)
+
+
+def each_command(lines: Sequence[Sequence[str]], folder: Path) -> list[tuple[int, bytes]]:
+    """Run commands of ``lapwing`` in a folder; return, for each, its status and what was printed.
 
     The first is run by ``python -m lapwing``, the others by a single further process, which takes less time.
     """
     first = _printed([sys.executable, "-P", "-m", "lapwing", *lines[0]], folder)
     if len(lines) == 1:
-        return [first.returncode], first.stdout
+        return [(first.returncode, first.stdout)]
     rest = _printed([sys.executable, "-P", "-c", _COMMANDS, json.dumps(lines[1:])], folder)
-    *_, last = rest.stdout.splitlines()
-    return [first.returncode, *json.loads(last)], first.stdout + rest.stdout
+    *printed, last = rest.stdout.split(b"\x1e\n")
+    return [(first.returncode, first.stdout), *zip(json.loads(last), printed, strict=True)]
 
 
 def _printed(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:

@@ -1,0 +1,190 @@
+"""One description of a source, written in every way that a source can be made: Python, ``declare``, a file.
+
+The descriptions together give every parameter of ``Source`` a value that is not its default, and every field of a
+source file an example.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from inspect import signature, unwrap
+from json import loads
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import duckdb
+
+from ...errors import LapwingError
+from ...ledger.entry import Entry
+from ...ledger.ledger import Ledger
+from ...question.schema import Column, keys, number, plain
+from ...report import toml, toml_name
+from ...source import Source
+from ...source_file import COLUMN_FIELDS, FIELDS
+from ..room import Room
+from .fields import leaves
+from .others import say
+
+DAYS = [date(2024, 1, 1), date(2024, 2, 29)]
+
+COLUMNS: dict[str, tuple[dict[str, Any], Column]] = {
+    "x": ({"low": -2, "high": 7}, number(-2, 7)),
+    "y": ({"low": 0.5, "high": 9, "integer": True}, number("0.5", 9, integer=True)),
+    "z": ({"type": "integer", "low": 0, "high": 9, "edges": [0, 3, 9]}, number(0, 9, integer=True, edges=[0, 3, 9])),
+    "v": ({"edges": [0, 3, 9.5]}, number(edges=[0, 3, "9.5"])),
+    "w": ({"low": 0, "high": 9, "keys": [2, 1]}, number(0, 9, keys=[2, 1])),
+    "k": ({"keys": ["b", "a", 'it\'s "c" \\ %'], "other": "rest"}, keys("b", "a", 'it\'s "c" \\ %', other="rest")),
+    "day": ({"keys": DAYS}, keys(DAYS)),
+    "u": ({"type": "text"}, plain("text")),
+    "b": ({"type": "boolean"}, plain("boolean")),
+}
+"""For each column its fields in a source file, and its declaration in Python."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A source in words: the ending of its table, and the parameters of ``Source``, as a file writes them."""
+
+    what: str
+    ending: str
+    fields: Mapping[str, Any]
+
+    def python(self, table: Any, folder: Path, columns: Mapping[str, Column] | None = None) -> Source:
+        """Return the source as Python makes it; its ledger is in the folder if one is named."""
+        declared = {name: column for name, (_, column) in COLUMNS.items()} if columns is None else columns
+        named = {"ledger": folder / self.fields["ledger"]} if "ledger" in self.fields else {}
+        return Source(table, **{**self.fields, "columns": declared, **named})
+
+    def file(self, table: str, folder: Path) -> Path:
+        """Write a source file into the folder; return its path."""
+        lines = [f"{name} = {_toml(value)}" for name, value in self.fields.items()]
+        lines.append(f"table = {toml(table)}")
+        for name, (fields, _) in COLUMNS.items():
+            lines.append(f"[columns.{toml_name(name)}]")
+            lines += [f"{field} = {_toml(value)}" for field, value in fields.items()]
+        path = folder / f"{self.fields['name']}.toml"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+
+DESCRIBED = (
+    Described("people", "parquet", {
+        "name": "t", "person": "p", "rows_per_person": 3, "neighbors": "change_one", "epsilon": 5, "delta": 0.01,
+        "ledger": "kept.ledger", "version": "2",
+    }),
+    Described("rows whose number is private", "parquet", {
+        "name": "t", "neighbors": "change_one", "public_rows": False, "epsilon": 5, "delta": 0.01,
+    }),
+    Described("rows whose number is public", "parquet", {
+        "name": "a b", "neighbors": "change_one", "public_rows": True, "epsilon": "4.5", "delta": 0.01,
+    }),
+    Described("rows of a CSV file", "csv", {"name": "t", "neighbors": "change_one", "epsilon": 5, "delta": 0.01}),
+    Described("few fields", "parquet", {"name": "größe", "epsilon": 5, "delta": 0.01}),
+)  # fmt: skip
+
+
+def not_described() -> list[str]:
+    """Return the parameters of a source, and the fields of a source file, that no description here has."""
+    given = {name for each in DESCRIBED for name in each.fields} | {"self", "table", "columns"}
+    in_columns = {name for fields, _ in COLUMNS.values() for name in fields}
+    known = signature(unwrap(Source.__init__)).parameters
+    lost = [f"{name} of Source" for name in known if name not in given]
+    lost += [f"{name} of a source file" for name in FIELDS if name not in given]
+    return lost + [f"{name} of a column" for name in COLUMN_FIELDS if name not in in_columns]
+
+
+def _toml(value: Any) -> str:
+    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else toml(value)
+
+
+TABLE_ROWS = 40
+
+
+def place(room: Room, ending: str, folder: Path) -> str:
+    """Write a table with all columns into the folder; return its name there."""
+    n = TABLE_ROWS
+    sql = f"""SELECT 'p' || (i % 15) AS p, (i % 11) - 1.5 AS x, i % 12 AS y, i % 9 AS z, (i % 19) / 2 AS v, i % 4 AS w,
+        ['a', 'b', 'c', 'it''s "c" \\ %'][1 + i % 4] AS k, DATE '2024-01-01' + CAST(i % 3 AS INTEGER) AS day,
+        ['many', 'some'][1 + i % 2] AS u, i % 3 = 0 AS b FROM range({n}) AS r(i)"""
+    if ending == "parquet":
+        Path(room.select(sql)).rename(folder / "table.parquet")
+    else:
+        with duckdb.connect() as connection:
+            connection.sql(sql).write_csv(str(folder / f"table.{ending}"))
+    return f"table.{ending}"
+
+
+def described(source: Source) -> dict[str, str]:
+    """Return everything that a source holds, by its place in it; paths are absolute."""
+    found: dict[str, str] = {}
+    for name, value in vars(source).items():
+        if name != "ledger":
+            inside = vars(value) if hasattr(value, "dialect") else value  # its table
+            found |= {each: _absolute(text) for each, _, text in leaves(inside, name)}
+    return {name: text for name, text in found.items() if not name.endswith("/before")}  # where earlier builds kept it
+
+
+def _absolute(text: str) -> str:
+    kind, _, value = text.partition(" ")
+    if " object at 0x" in value:  # what has no text of its own, such as a lock
+        return kind
+    return f"path {os.path.realpath(value)}" if kind in ("str", "PosixPath", "WindowsPath") and "." in value else text
+
+
+# --- the same in other processes ---
+
+
+class Meeting(Ledger):
+    """A ledger at whose steps several processes meet: each waits until all have come, or a few seconds have passed."""
+
+    at: Path
+    steps: Mapping[str, int]
+
+    def charge(self, *args: Any, **options: Any) -> Entry:
+        self._meet("charge")
+        return super().charge(*args, **options)
+
+    def record(self, *args: Any, **options: Any) -> Any:
+        self._meet("record")
+        return super().record(*args, **options)
+
+    def _meet(self, step: str) -> None:
+        (self.at / f"{step} {os.getpid()}").touch()
+        until = monotonic() + 5
+        while len(list(self.at.glob(f"{step} *"))) < self.steps.get(step, 0) and monotonic() < until:
+            sleep(0.001)
+
+
+def opener() -> None:
+    """For each line, open a source file from a folder and ask; answer what was given, or why it was refused.
+
+    A line is a mapping: folder, path, call, args, options, and for races ``meet``, the folder where to meet, and the
+    number of processes that meet at each step.
+    """
+    for line in sys.stdin:
+        asked = loads(line)
+        os.chdir(asked["folder"])
+        try:
+            source = Source.open(asked["path"])
+            if "meet" in asked:
+                meeting = Meeting.open(source.ledger.where)
+                assert isinstance(meeting, Meeting)
+                meeting.at, meeting.steps = Path(asked["meet"]), asked["steps"]
+                source.ledger = meeting
+            made = getattr(source, asked["call"])(*asked["args"], **asked["options"])
+            told = {"made": made.to_dict(), "entry": made.entry}
+        except LapwingError as error:
+            told = {"refused": type(error).__name__, "said": str(error)}
+        except Exception as error:  # a build that is broken
+            told = {"refused": f"{type(error).__name__} (not one of ours)", "said": str(error)}
+        try:
+            ledger = Source.open(asked["path"]).ledger
+            told |= {"where": os.path.realpath(ledger.where), "spent": str(ledger.spent)}
+        except LapwingError as error:
+            told |= {"where": None, "spent": str(error)}
+        say(told)
