@@ -20,11 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 
+from ...engine.table import Integers
 from ...errors import LapwingError
+from ...measure.measurement import Exact
 from ...noise.entropy import EntropyForTests, Stream
 from ...question import query
 from ...question.schema import keys, number
+from ...release.discover import KeyTally
+from ...release.pipeline import Tally
 from ...source import Source
 from ..finding import Finding
 from ..room import Room, Table
@@ -295,7 +300,7 @@ class _Silence:
 
 
 def _tallies(room: Room, tables: _Tables) -> Finding:
-    """A failure between counting and noise leaves the exact integers in stack frames, where they must not be shown."""
+    """Exact integers are not shown: not by a failure between counting and noise, and not by what holds them."""
     asked: dict[str, Callable[[Source], Any]] = {
         "a sum": lambda t: t.release(query.sum("y"), epsilon=1, entropy=_Silence()),
         "a median": lambda t: t.release(query.median("y"), epsilon=1, entropy=_Silence()),
@@ -305,6 +310,9 @@ def _tallies(room: Room, tables: _Tables) -> Finding:
     with listening(room) as heard:
         for who, call in asked.items():
             heard.ask(who, partial(call, source))
+    exactly = [np.array([int(NUMBER)])]
+    for tally in (Tally(Integers(exactly, [])), KeyTally([(WORD, 1)]), Exact(exactly)):
+        heard.add(type(tally).__name__, repr(tally), str(tally))
     told = f"; {heard.errors} of {len(asked)} questions failed, as they had to"
     return heard.finding("T24: exact numbers are not shown in errors", heard.errors == len(asked), told)
 

@@ -204,7 +204,7 @@ def _raced(room: Room, racers: Sequence[others.Process]) -> Finding:
     granted, sound = [], 0
     for _ in range(rounds):
         ledger = Ledger.open(room.path("ledger"), "0.3")
-        granted.append(sum(_race(racers, "charge", ledger.where)))
+        granted.append(sum(race(racers, "charge", ledger.where)))
         sound += ledger.spent == 3 * TENTH and ledger.remaining == 0 and verifies(ledger)
     return Finding(
         "L1: processes and threads that charge concurrently are granted exactly the total",
@@ -219,7 +219,7 @@ def _asked_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
     wrong = 0
     for _ in range(rounds):
         ledger = Ledger.open(room.path("ledger"), 1)
-        answers = [json.dumps(each) for found in _race(racers, "ask", ledger.where) for each in found]
+        answers = [json.dumps(each) for found in race(racers, "ask", ledger.where) for each in found]
         kinds = [entry.kind for entry in ledger.entries()]
         once = len(answers) == 3 * (len(racers) + 1) and len(set(answers)) == 1
         wrong += not once or ledger.spent != TENTH or kinds != ["open", "charge", "answer"] or not verifies(ledger)
@@ -236,7 +236,7 @@ def _made_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
     granted, kept = [], 0
     for _ in range(rounds):
         where = room.path("ledger")
-        granted.append(sum(_race(racers, "make", str(where))))
+        granted.append(sum(race(racers, "make", str(where))))
         ledger = Ledger.open(where, 1)
         kept += ledger.spent == everyone * TENTH and verifies(ledger)
     return Finding(
@@ -247,7 +247,8 @@ def _made_at_once(room: Room, racers: Sequence[others.Process]) -> Finding:
     )
 
 
-def _race(racers: Sequence[others.Process], what: str, where: str) -> list[Any]:
+def race(racers: Sequence[others.Process], what: str, where: str) -> list[Any]:
+    """Run a race of ``others`` in this process and the other ones at once; return what each of them answers."""
     for i, racer in enumerate(racers):
         others.tell(racer, [what, where, str(i), "0.1", 3])
     mine = others.RACES[what](where, "here", "0.1", 3)

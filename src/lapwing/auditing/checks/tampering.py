@@ -26,7 +26,7 @@ def tampered(room: Room) -> Finding:
     size, raw = ledger.verify(), kept.read_bytes()
     missed: list[str] = []
     tried = 0
-    for changes in _edits(kept, size):
+    for changes in edits(kept, size):
         with closing(sqlite3.connect(kept)) as connection:
             for statement, values in changes:
                 connection.execute(statement, values)
@@ -44,10 +44,12 @@ def tampered(room: Room) -> Finding:
     )
 
 
-_Change = list[tuple[str, Sequence[Any]]]
+Change = list[tuple[str, Sequence[Any]]]
+"""Statements, with their values, that change a file."""
 
 
-def _edits(path: Path, size: int) -> Iterator[_Change]:
+def edits(path: Path, size: int) -> Iterator[Change]:
+    """Yield changes to a ledger of so many entries: every value edited, every entry removed, moved and doubled."""
     with closing(sqlite3.connect(path)) as connection:
         for table in ("lapwing_entries", "lapwing_answers", "lapwing_ledger"):
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]

@@ -9,6 +9,8 @@ from itertools import count
 from typing import Any
 from uuid import uuid4
 
+import sqlalchemy as sa
+
 from ...engine.spark import remote
 from ...errors import InvalidAddress
 from ...release.result import library
@@ -46,13 +48,23 @@ def _postgres(url: str) -> Iterator[Engine]:
                     copy.write_row(row)
         return f"{url}#{name}"
 
+    schemas = [schema]
+
+    def ledger() -> str:
+        schemas.append(f"{schema}_{len(schemas)}")
+        connection.execute(f"CREATE SCHEMA {schemas[-1]}")
+        given = sa.make_url(url)
+        options = f"{given.query.get('options', '')} -csearch_path={schemas[-1]}".strip()
+        return given.update_query_dict({"options": options}).render_as_string(hide_password=False)
+
     with _reached(psycopg.Error, lambda: psycopg.connect(url, autocommit=True, connect_timeout=10)) as connection:
         _reached(psycopg.Error, lambda: connection.execute(f"CREATE SCHEMA {schema}"))
         try:
             version = connection.info.parameter_status("server_version")
-            yield Engine(f"PostgreSQL {version}", place)
+            yield Engine(f"PostgreSQL {version}", place, ledger)
         finally:
-            connection.execute(f"DROP SCHEMA {schema} CASCADE")
+            for each in schemas:
+                connection.execute(f"DROP SCHEMA {each} CASCADE")
 
 
 def _reached(error: type[Exception], work: Callable[[], Any]) -> Any:

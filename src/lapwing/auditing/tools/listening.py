@@ -73,7 +73,7 @@ class Heard:
             self.add(who, *_forms(call()))
         except Exception as error:
             self.errors += 1
-            self.add(f"{who}, which failed", *_chain(error))
+            self.add(f"{who}, which failed", *chain(error))
 
     def finding(self, what: str, as_due: bool = True, told: str = "", false_alarm: float = 0.0) -> Finding:
         """Return the finding that no canary was seen, and that the rest is as expected."""
@@ -85,15 +85,19 @@ class Heard:
 
 
 @contextmanager
-def listening(room: Room) -> Iterator[Heard]:
-    """Record all logs, warnings and what Python prints; temporary files go to the workspace."""
+def listening(room: Room, closely: str = "") -> Iterator[Heard]:
+    """Record all logs, warnings and what Python prints; temporary files go to the workspace.
+
+    Loggers whose names begin with ``closely`` log everything, others what they usually do.
+    """
     heard, printed, before = Heard(), io.StringIO(), tempfile.tempdir
     ear = _Ear(heard)
     known = [each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger)]
     loggers = [logging.root, *known]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
-        logger.setLevel(logging.DEBUG)
+        if logger.name.startswith(closely):
+            logger.setLevel(logging.DEBUG)
     for logger in (each for each in loggers if each is logging.root or not each.propagate):
         logger.addHandler(ear)
     tempfile.tempdir = str(room.folder)
@@ -119,7 +123,7 @@ class _Ear(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        self._heard.add(f"the log {record.name}", self.format(record), repr(record.args), *_chain(error))
+        self._heard.add(f"the log {record.name}", self.format(record), repr(record.args), *chain(error))
 
 
 def _forms(made: Any) -> Iterator[str | bytes]:
@@ -140,7 +144,7 @@ def _forms(made: Any) -> Iterator[str | bytes]:
         yield from _forms(made.plan)
 
 
-def _chain(error: BaseException | None) -> Iterator[str]:
+def chain(error: BaseException | None) -> Iterator[str]:
     """Yield the messages of an error and its causes, and the variables of Lapwing's frames, as tools show them."""
     waiting, known = [error], set()
     while waiting:
