@@ -24,6 +24,9 @@ from ...noise.sampler import BLOCK, discrete_laplace, uniform
 from ..finding import ALPHA, Finding
 from ..room import Room
 from ..tools.even import ROUNDING, SPLIT, Even, Given, even_law
+from .added import added
+from .decisions import decisions
+from .keystream import keystream
 
 _STRATA, _SINGLES = 2**16, 2**12
 _RUN = 256
@@ -41,6 +44,9 @@ def sampler(room: Room) -> Iterator[Finding]:
     yield from _floats()
     yield from _refused()
     yield from _fresh()
+    yield from decisions(room)
+    yield from added(room)
+    yield from keystream(room)
 
 
 def _laws() -> Iterator[Finding]:
