@@ -1,9 +1,12 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test long oldest lines audit mutants cluster soak check format docs bench coverage clean
+.PHONY: help install demo quick test long oldest lines audit mutants generated cluster soak check format docs bench coverage clean
 
 PYTHON ?= python3
 ROUNDS ?= 200
+SAMPLE ?= 16
+SEED ?= 1
+JOBS ?= 2
 MINUTES ?= 60
 BIN := .venv/bin
 USABLE := .venv/.usable
@@ -58,6 +61,9 @@ audit: $(READY)  ## check on this machine that Lapwing keeps what it promises
 
 mutants: $(READY)  ## break the build on purpose, and count which faults the audit flags
 	$(BIN)/python -m tests.mutants
+
+generated: $(READY)  ## the same with faults made by rules, by the audit and the tests: SAMPLE=16 of them, SEED=1, JOBS=2
+	$(BIN)/python -m tests.generated --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS)
 
 cluster: $(READY)  ## run the tests on Spark on a cluster of this machine, and on Spark Connect
 	$(BIN)/python -m tests.cluster -q

@@ -1,0 +1,341 @@
+"""Builds with a fault that a rule made, not a person: ``make generated`` runs a sample of them.
+
+``tests.changes`` makes the faults, in the modules that privacy depends on.  Each mutant is a copy of the package with
+one change.  It is tried by the audit, check by check with the quick ones first, and by the tests of ``make quick``,
+those of its own folder first.  A mutant counts as killed when a finding or a test fails, when it cannot be imported,
+or when it is ended after a time in which the intact build is done several times over; the summary tells these apart.
+
+A sample is uniform over all mutants except those of tests/equivalent.toml, which change nothing that is promised.
+The first N of a seed are also the first of any larger sample.  Every result is appended to a file at once: a run that
+was stopped goes on, and results of another build are not used.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+
+import click
+
+from lapwing.auditing.audit import CHECKS
+from lapwing.auditing.tools.certify import least_share, most_share
+
+from .changes import RULES, Change, changes
+from .mutants import PACKAGE, audit_words, build, failed_findings, ran
+
+MODULES = (
+    "noise/*.py",
+    "sensitivity.py",
+    "exact.py",
+    "measure/*.py",
+    "question/[!e]*.py",  # not expressions: it writes advice
+    *(f"engine/{name}.py" for name in ("dialect", "duckdb", "keys", "reading", "records", "table", "write_sql")),
+    "plan/*.py",
+    *(f"release/{name}.py" for name in ("bounds", "discover", "pipeline", "recall")),
+    "ledger/*.py",
+    "source.py",
+)
+"""The modules that privacy depends on."""
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+EQUIVALENT = TESTS / "equivalent.toml"
+KILLERS = ("audit", "tests")
+INTACT = "the build as it is"
+MEMORY = 12_000_000
+"""The kilobytes that one process may take: a mutant that never stops adding takes no other's."""
+
+SECONDS = 1800
+"""The seconds that the tests of one step may take, of which the intact build needs some hundred on a free machine."""
+
+SECONDS_OF_A_TEST = 120
+"""The seconds that one test may take: each of the quick ones ends within a few."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the audit or the tests did with a mutant: it was killed, ended by time, could not start, or survived."""
+
+    id: str
+    killer: str
+    outcome: str
+    told: str
+    seconds: float
+    build: str
+
+    @property
+    def killed(self) -> bool:
+        """Whether the fault was seen."""
+        return self.outcome != "survived"
+
+
+def mutants() -> dict[str, Change]:
+    """Return every mutant by its id."""
+    files = [file for pattern in MODULES for file in sorted(PACKAGE.glob(pattern))]
+    found = [each for file in files for each in changes(file.relative_to(PACKAGE).as_posix(), file.read_bytes())]
+    return {each.id: each for each in found}
+
+
+def equivalent() -> dict[str, dict[str, str]]:
+    """Return the reasons of the mutants that break no promise, by file and id."""
+    return tomllib.loads(EQUIVALENT.read_text())
+
+
+def sample(ids: Iterable[str], number: int, seed: int) -> list[str]:
+    """Return so many ids, each as likely as any other: those whose hash with the seed is smallest."""
+    return sorted(ids, key=lambda each: hashlib.sha256(f"{seed} {each}".encode()).digest())[:number]
+
+
+def difference(change: Change) -> str:
+    """Return what a change does to its file, as lines with - and +."""
+    before = (PACKAGE / change.file).read_bytes()
+    lines = [text.decode().splitlines() for text in (before, change.applied(before))]
+    return "\n".join([*difflib.unified_diff(*lines, lineterm="", n=0)][3:])
+
+
+# --- the killers ---
+
+
+def audited(folder: Path) -> tuple[str, str]:
+    """Run the checks on the build in a folder, the quick ones first, up to the first finding that fails."""
+    for name, entry in sorted(CHECKS.items(), key=lambda item: item[1].seconds):
+        words = _limited([sys.executable, "-m", "lapwing", *audit_words(name)])
+        status, output, errors = ran(words, folder, folder, max(2 * SECONDS_OF_A_TEST, 20 * entry.seconds))
+        findings = failed_findings(output)
+        if status is None:
+            return "time", name
+        if findings:
+            return "killed", f"{name}: {findings[0]}"
+        if findings is None or status:
+            return "broken", f"{name}: {_last_line(errors)}"
+    return "survived", ""
+
+
+def tested(folder: Path, file: str) -> tuple[str, str]:
+    """Run the quick tests on the build in a folder, those that mirror a file first, up to the first that fails twice.
+
+    A test that fails and then passes is left out: some depend on the clock, or on the load of the machine.
+    """
+    near, unsure = mirrors(file), []
+    steps = [near, ["tests", *(f"--ignore={each}" for each in ["tests/engines", *near])]][not near :]
+    while steps:
+        status, output, errors = _pytest(folder, [*steps[0], *(f"--deselect={each}" for each in unsure)])
+        if status is None or "Timeout (" in errors:
+            return "time", _last_line(output)
+        if status == 1:
+            failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+            test = failed[0].partition(" ")[2].partition(" - ")[0] if failed else ""
+            if not test or test in unsure or _pytest(folder, [test])[0] != 0:
+                return "killed", failed[0] if failed else _last_line(output)
+            unsure.append(test)
+        elif status in (0, 5):  # 5: of the tests of its folder, none is quick
+            steps.pop(0)
+        else:
+            return "broken", _last_line(errors) or _last_line(output)
+    return "survived", ""
+
+
+def _pytest(folder: Path, chosen: Sequence[str]) -> tuple[int | None, str, str]:
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-m", "not slow", "-p", "no:cacheprovider"]
+    limits = [f"faulthandler_timeout={SECONDS_OF_A_TEST}", "faulthandler_exit_on_timeout=true"]
+    words += [f"--basetemp={folder / 'pytest'}", "--hypothesis-seed=0", *(f"-o{each}" for each in limits), *chosen]
+    return ran(_limited(words), folder, ROOT, SECONDS)
+
+
+def mirrors(file: str) -> list[str]:
+    """Return the test files and folders that are named after a module, or after its folder."""
+    path = Path(file)
+    folder = [f"tests/unit/{path.parent}"] if path.parent.parts else []
+    names = dict.fromkeys([path.stem, *path.parent.parts])
+    files = [f"tests/{kind}/test_{name}.py" for name in names for kind in ("unit", "claims")]
+    return [each for each in [*folder, *files] if (ROOT / each).exists()]
+
+
+def _limited(words: Sequence[str]) -> list[str]:
+    return ["sh", "-c", f'ulimit -v {MEMORY} && exec "$@"', "sh", *words]
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[-1]
+
+
+def run(change: Change | None, killer: str, of: str) -> Result:
+    """Make the build of a change, or the intact one, and let one killer try it."""
+    start = monotonic()
+    # a test lets other users into the folders of pytest, which it knows by this name
+    with tempfile.TemporaryDirectory(prefix="pytest-generated-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if change is None:
+            build(folder)
+        else:
+            build(folder, change.file, change.applied((PACKAGE / change.file).read_bytes()))
+        outcome, told = audited(folder) if killer == "audit" else tested(folder, change.file if change else "source.py")
+    seconds = round(monotonic() - start, 1)
+    return Result(change.id if change else INTACT, killer, outcome, told[:400], seconds, of)
+
+
+# --- the results ---
+
+
+def fingerprints() -> dict[str, str]:
+    """Return what the results of each killer depend on, as a hash: the package, and for tests also the tests."""
+    own = {TESTS / name for name in ("changes.py", "generated.py", "mutants.py")}
+    package, tests = sorted(PACKAGE.rglob("*.py")), sorted({*TESTS.rglob("*.py")} - own)
+    return {"audit": _hash(package), "tests": _hash([*package, *tests])}
+
+
+def _hash(files: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def recorded(file: Path, of: Mapping[str, str], earlier: bool) -> dict[tuple[str, str], Result]:
+    """Return the results in a file that are of this build; with ``earlier``, also what was killed on another one."""
+    results = {}
+    for line in file.read_text().splitlines() if file.exists() else []:
+        each = Result(**json.loads(line))
+        if each.id == INTACT and each.killed:
+            continue  # tried again, since nothing can be said about others before it passes
+        if each.build == of[each.killer] or (earlier and each.killed):
+            results[each.id, each.killer] = each
+    return results
+
+
+def summary(chosen: Mapping[str, Change], results: Mapping[tuple[str, str], Result]) -> str:
+    """Return the scores, by folder and in all, and the survivors with their changes."""
+    done = {name: [results[name, each] for each in KILLERS if (name, each) in results] for name in chosen}
+    lines = [f"{'':12} {'mutants':>8} {'audit':>14} {'tests':>14} {'either':>14}"]
+    folders = sorted({_folder(each) for each in chosen.values()})
+    for folder in [*folders, "all"]:
+        inside = [found for name, found in done.items() if found and folder in ("all", _folder(chosen[name]))]
+        tried = [[each for found in inside for each in found if each.killer == killer] for killer in KILLERS]
+        shares = [_share(sum(each.killed for each in some), len(some)) for some in tried]
+        either = _share(sum(any(each.killed for each in found) for found in inside), len(inside))
+        lines.append(f"{folder:12} {len(inside):8,} {shares[0]:>14} {shares[1]:>14} {either:>14}")
+    for killer in KILLERS:
+        some = [each for found in done.values() for each in found if each.killer == killer]
+        if some:
+            counts, killed = Counter(each.outcome for each in some), sum(each.killed for each in some)
+            low, high = least_share(killed, len(some), 0.025), most_share(killed, len(some), 0.025)
+            lines.append(
+                f"{killer}: {killed / len(some):.1%} killed, of all mutants {low:.0%} to {high:.0%} (95 %); "
+                f"{counts['time']} were ended by time, {counts['broken']} could not start; "
+                f"{sum(each.seconds for each in some) / len(some):.0f} s each"
+            )
+    checks = Counter(each.told.split(":")[0] for found in done.values() for each in found if _is_seen(each))
+    lines.append(
+        f"first seen by: {', '.join(f'{name} {number}' for name, number in checks.most_common()) or 'no check'}"
+    )
+    for name, found in done.items():
+        alive = [each.killer for each in found if not each.killed]
+        if alive:
+            lines.append(f"\n{name} survived {' and '.join(alive)}: {place(chosen[name])}\n{difference(chosen[name])}")
+    return "\n".join(lines)
+
+
+def _is_seen(result: Result) -> bool:
+    return result.killer == "audit" and result.outcome == "killed"
+
+
+def place(change: Change) -> str:
+    """Return where a change is, and its rule."""
+    return f"{change.file}:{change.line} {change.function or 'module'} ({change.rule})"
+
+
+def _folder(change: Change) -> str:
+    return change.file.split("/")[0]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} ({part / whole:.0%})" if whole else "–"
+
+
+def table(found: Mapping[str, Change]) -> str:
+    """Return how many mutants there are, by module and by rule."""
+    counts = Counter((each.file, each.rule) for each in found.values())
+    rows = [*sorted({each.file for each in found.values()}), "all"]
+    lines = [" ".join([f"{'':24}", *(f"{rule[:6]:>6}" for rule in RULES), f"{'all':>6}"])]
+    for row in rows:
+        numbers = [sum(n for (file, each), n in counts.items() if row in ("all", file) and each == r) for r in RULES]
+        lines.append(" ".join([f"{row:24}", *(f"{each:6,}" for each in [*numbers, sum(numbers)])]))
+    return "\n".join([*lines, *(f"{name:10} {rule.__doc__}" for name, rule in RULES.items())])
+
+
+@click.command()
+@click.option("--list", "listed", is_flag=True, help="Count the mutants by module and rule, and run none.")
+@click.option("--sample", "number", type=int, default=16, show_default=True, help="Run so many, chosen at random.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Another seed chooses others.")
+@click.option("--id", "ids", multiple=True, help="Run this mutant, and show what it changes; may be repeated.")
+@click.option("--only", default="", metavar="TEXT", help="Only mutants of files with this text in their names.")
+@click.option("--audit", "by_audit", is_flag=True, help="Try them by the audit; by both if neither is named.")
+@click.option("--tests", "by_tests", is_flag=True, help="Try them by the tests.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Run so many at once.")
+@click.option("--earlier", is_flag=True, help="Run again only what survived on an earlier build, or is new.")
+@click.option(
+    "--results", type=click.Path(dir_okay=False, path_type=Path), default=Path("build/generated.jsonl"),
+    show_default=True, help="The file to which results are appended, and from which a run goes on.",
+)  # fmt: skip
+def main(
+    listed: bool, number: int, seed: int, ids: Sequence[str], only: str, by_audit: bool, by_tests: bool, jobs: int,
+    earlier: bool, results: Path,
+) -> None:  # fmt: skip
+    """Run the audit and the quick tests on builds with generated faults, and print how many they kill."""
+    everything = mutants()
+    left_out = {name: reason for reasons in equivalent().values() for name, reason in reasons.items()}
+    known = {name: each for name, each in everything.items() if only in each.file}
+    if listed:
+        click.echo(f"{table(known)}\n{len(left_out)} of them change nothing that is promised: {EQUIVALENT.name}")
+        return
+    for name in ids:
+        if name not in everything:
+            raise click.UsageError(f"there is no mutant {name}")
+        click.echo(f"{name} {place(everything[name])}\n{difference(everything[name])}\n{left_out.get(name, '')}")
+    chosen = list(ids) or sample(known.keys() - left_out.keys(), number, seed)
+    killers = [name for name, asked in zip(KILLERS, (by_audit, by_tests), strict=True) if asked] or list(KILLERS)
+    click.echo(f"{len(chosen)} of {len(known.keys() - left_out.keys()):,} mutants, seed {seed}, into {results}")
+    found = _run_all([everything[name] for name in chosen], killers, jobs, results, earlier)
+    click.echo(summary({name: everything[name] for name in chosen}, found))
+
+
+def _run_all(
+    chosen: Sequence[Change], killers: Sequence[str], jobs: int, file: Path, earlier: bool
+) -> dict[tuple[str, str], Result]:
+    """Run what has no result yet, append every result to the file, and return them all."""
+    of, lock = fingerprints(), Lock()
+    results = recorded(file, of, earlier)
+    file.parent.mkdir(parents=True, exist_ok=True)
+
+    def one(task: tuple[Change | None, str]) -> None:
+        change, killer = task
+        result = run(change, killer, of[killer])
+        with lock, file.open("a") as out:
+            out.write(json.dumps(asdict(result), ensure_ascii=False) + "\n")
+            results[result.id, killer] = result
+        where = INTACT if change is None else f"{change.id} {place(change)}"
+        click.echo(f"{result.outcome:8} {killer:5} {result.seconds:6.1f} s  {where}  {result.told[:120]}")
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, [(None, killer) for killer in killers if (INTACT, killer) not in results]))
+        for killer in killers:
+            if results[INTACT, killer].killed:
+                raise click.ClickException(f"{INTACT} fails {killer}, so nothing can be said about others")
+        tasks = [(each, killer) for each in chosen for killer in killers]
+        list(pool.map(one, [task for task in tasks if (task[0].id, task[1]) not in results]))
+    return results
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""The faults that rules make, and how they are run: `make generated` runs a sample of them."""
+
+import ast
+import json
+from time import monotonic
+
+import pytest
+
+from . import generated
+from .changes import RULES, changes
+from .generated import INTACT, MODULES, Result, equivalent, mirrors, recorded, sample, summary
+from .mutants import PACKAGE, build, failed_findings, ran
+
+MADE = {
+    "number": ("x = 3", {"x = 4", "x = 2", "x = 0", "x = 6"}),
+    "flag": ("f(strict=True)", {"f(strict=False)"}),
+    "compare": ("x = a < b", {"x = a <= b", "x = a >= b"}),
+    "arithmetic": ("x = a // b", {"x = a / b", "x = a * b"}),
+    "term": ("x = a + b", {"x = (a)", "x = (b)"}),
+    "logic": ("x = a and b", {"x = ((b))", "x = ((a))", "x = ((a) or (b))"}),
+    "guard": ("def f(x):\n    if x:\n        raise E\n    return x", {"def f(x):\n    pass\n    return x"}),
+    "condition": ("x = [i for i in y if i]", {"x = [i for i in y if True]"}),
+    "call": ("x = max(sorted(y))", {"x = min(sorted(y))", "x = max(list(y))"}),
+    "argument": ("f(a, b, c=d)", {"f(b, a, c=d)", "f(a, b)"}),
+    "element": ("x = {1: a, 2: b}", {"x = {2: b}", "x = {1: a}"}),
+    "statement": ("def f(x):\n    check(x)\n    return x", {"def f(x):\n    pass\n    return x"}),
+    "sql": ('x = f"SUM({y}) AND z <= 1"', {'x = f"MAX({y}) AND z <= 1"', 'x = f"SUM({y}) OR z <= 1"',
+                                           'x = f"SUM({y}) AND z < 1"'}),
+}  # fmt: skip
+
+
+def made(source, rule=None):
+    raw = source.encode()
+    return {each.applied(raw).decode() for each in changes("a.py", raw) if rule in (None, each.rule)}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_changes_what_it_says(rule):
+    source, expected = MADE[rule]
+    assert made(source, rule) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Says 3 < 4."""\nimport x',
+        "def f(x: int | None = None) -> list[int | str]: ...",
+        "def f(x):\n    raise E(3 + x)",
+        "def __repr__(self):\n    return 3 + 4",
+        "Key = str | int",
+        "@dataclass(frozen=True)\nclass A:\n    x: int",
+        "progress(1 / 3)",
+        "if TYPE_CHECKING:\n    x = 3",
+        "x = 'seven and eight'",
+    ],
+)
+def test_what_is_for_people_or_for_tools_stays(source):
+    assert made(source) - {source.replace("raise E(3 + x)", "pass")} == set()
+
+
+def test_changes_compile_differ_and_leave_the_rest_as_it_is():
+    file = "engine/write_sql.py"
+    raw = (PACKAGE / file).read_bytes()
+    found = changes(file, raw)
+    assert {each.rule for each in found} >= set(RULES) - {"flag"}
+    texts = {each.applied(raw) for each in found}
+    assert raw not in texts
+    assert len(texts) == len({each.id for each in found}) == len(found)
+    for each in found[::20]:
+        ast.parse(each.applied(raw))
+        assert each.applied(raw).startswith(raw[: each.start])
+        assert each.applied(raw).endswith(raw[each.end :])
+
+
+def test_an_operation_inside_an_f_string_and_a_non_ascii_text_is_found():
+    assert 'x = f"ε {a - b}"' in made('x = f"ε {a + b}"')
+    assert 'x = "ε", a - b' in made('x = "ε", a + b')
+
+
+def test_changes_with_the_same_meaning_are_made_once():
+    assert len(made("def f(x):\n    if x:\n        return 1\n    return 2", "condition")) == 1  # never is the guard's
+
+
+def test_ids_survive_edits_elsewhere_and_tell_equal_lines_apart():
+    before = "def f(a):\n    x = a + 1\n    x = a + 1\n    return x\n"
+    after = f"import y\n\n\ndef g(b):\n    return b * 2\n\n\n{before}"
+    ids = [each.id for each in changes("a.py", before.encode())]
+    assert len(set(ids)) == len(ids)
+    assert set(ids) <= {each.id for each in changes("a.py", after.encode())}
+    assert not set(ids) & {each.id for each in changes("b.py", before.encode())}
+
+
+def test_a_sample_is_reproducible_and_part_of_a_larger_one():
+    ids = [f"{i:010x}" for i in range(1000)]
+    assert sample(ids, 20, 1) == sample(reversed(ids), 20, 1) == sample(ids, 50, 1)[:20]
+    assert sample(ids, 20, 1) != sample(ids, 20, 2)
+    assert len(set(sample(ids, 2000, 1))) == 1000
+
+
+def test_every_module_is_there():
+    assert all(list(PACKAGE.glob(pattern)) for pattern in MODULES)
+
+
+def test_equivalent_mutants_are_mutants_and_have_a_reason():
+    for file, reasons in equivalent().items():
+        ids = {each.id for each in changes(file, (PACKAGE / file).read_bytes())}
+        assert set(reasons) <= ids, f"{file}: {set(reasons) - ids} are gone"
+        assert all(len(reason) > 20 for reason in reasons.values())
+
+
+def test_the_tests_of_a_module_are_found():
+    assert mirrors("measure/tree.py") == [
+        "tests/unit/measure",
+        "tests/claims/test_tree.py",
+        "tests/claims/test_measure.py",
+    ]
+    assert mirrors("source.py") == ["tests/unit/test_source.py"]
+    assert mirrors("sensitivity.py") == ["tests/claims/test_sensitivity.py"]
+
+
+def test_a_build_has_the_change_and_no_compiled_file_of_the_text_before(tmp_path):
+    build(tmp_path, "exact.py", b"changed = 1\n")
+    assert (tmp_path / "lapwing" / "exact.py").read_text() == "changed = 1\n"
+    assert not list((tmp_path / "lapwing" / "__pycache__").glob("exact.*"))
+    assert (tmp_path / "lapwing" / "source.py").read_bytes() == (PACKAGE / "source.py").read_bytes()
+
+
+def test_a_command_is_ended_with_all_that_it_started(tmp_path):
+    start = monotonic()
+    status, output, _ = ran(["sh", "-c", "echo begun; sleep 60 & sleep 60"], tmp_path, tmp_path, 0.5)
+    assert (status, output) == (None, "begun\n")
+    assert monotonic() - start < 30
+
+
+def _audit(*findings):
+    told = [{"what": what, "passed": passed, "told": "5 of 4"} for what, passed in findings]
+    return json.dumps({"checks": [{"findings": told}]})
+
+
+def test_findings_that_fail_are_read():
+    assert failed_findings(_audit(("a", True), ("b", False))) == ["b: 5 of 4"]
+    assert failed_findings(_audit(("a", True))) == []
+    assert failed_findings("Traceback") is None
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        ([(0, _audit(("a", True)), "")] * len(generated.CHECKS), "survived"),
+        ([(0, _audit(("a", True)), ""), (1, _audit(("b", False)), "")], "killed"),
+        ([(None, "", "")], "time"),
+        ([(1, "", "ImportError: x")], "broken"),
+    ],
+)
+def test_the_audit_is_run_check_by_check(monkeypatch, tmp_path, answers, outcome):
+    left, checks = list(answers), []
+    monkeypatch.setattr(
+        generated, "ran", lambda words, *_: checks.append(words[words.index("--only") + 1]) or left.pop(0)
+    )
+    assert generated.audited(tmp_path)[0] == outcome
+    assert not left
+    seconds = [generated.CHECKS[name].seconds for name in checks]
+    assert seconds == sorted(seconds)
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome"),
+    [
+        ([(0, "", ""), (0, "", "")], "survived"),
+        ([(5, "", ""), (1, "FAILED tests/a.py::b - x\n", ""), (1, "", "")], "killed"),
+        ([(0, "", ""), (1, "FAILED tests/a.py::b - x\n", ""), (0, "", ""), (0, "", "")], "survived"),
+        ([(1, "", "Timeout (0:02:00)!\n")], "time"),
+        ([(None, "", "")], "time"),
+        ([(4, "", "ImportError while loading conftest\n")], "broken"),
+    ],
+)
+def test_the_tests_of_its_folder_come_first(monkeypatch, tmp_path, answers, outcome):
+    left, chosen = list(answers), []
+    monkeypatch.setattr(generated, "ran", lambda words, *_: chosen.append(words) or left.pop(0))
+    assert generated.tested(tmp_path, "measure/tree.py")[0] == outcome
+    assert not left
+    assert "tests/unit/measure" in chosen[0]
+    assert all("--ignore=tests/unit/measure" in words for words in chosen[1:] if "tests" in words)
+    assert all(words[-1] == "tests/a.py::b" for words in chosen[2:3])
+    assert all(words[-1] == "--deselect=tests/a.py::b" for words in chosen[3:])
+
+
+def test_a_run_goes_on_where_it_was_stopped_and_an_intact_build_must_pass(monkeypatch, tmp_path):
+    monkeypatch.setattr(generated, "fingerprints", lambda: {"audit": "now", "tests": "now"})
+    tried = []
+
+    def run(change, killer, of):
+        tried.append(change and change.id)
+        return Result(change.id if change else INTACT, killer, "killed" if change else "survived", "", 1.0, of)
+
+    monkeypatch.setattr(generated, "run", run)
+    chosen, file = changes("a.py", b"x = 3\n"), tmp_path / "results" / "a.jsonl"
+    generated._run_all(chosen[:2], ["audit"], 1, file, False)
+    generated._run_all(chosen, ["audit"], 2, file, False)
+    assert tried == [None, *(each.id for each in chosen)]
+    monkeypatch.setattr(generated, "run", lambda *_: Result(INTACT, "tests", "killed", "", 1.0, "now"))
+    with pytest.raises(generated.click.ClickException, match="the build as it is fails tests"):
+        generated._run_all(chosen, ["tests"], 1, file, False)
+
+
+def test_results_of_another_build_count_only_if_asked_and_killed(tmp_path):
+    file = tmp_path / "a.jsonl"
+    results = [
+        Result("a", "audit", "killed", "", 1.0, "before"),
+        Result("b", "audit", "survived", "", 1.0, "before"),
+        Result("c", "audit", "survived", "", 1.0, "now"),
+        Result(INTACT, "audit", "time", "", 1.0, "now"),
+    ]
+    file.write_text("".join(json.dumps(vars(each)) + "\n" for each in results))
+    of = {"audit": "now", "tests": "now"}
+    assert [name for name, _ in recorded(file, of, False)] == ["c"]
+    assert [name for name, _ in recorded(file, of, True)] == ["a", "c"]
+
+
+def test_the_summary_has_shares_and_survivors(monkeypatch):
+    one, two, *_ = changes("exact.py", (PACKAGE / "exact.py").read_bytes())
+    results = {
+        (one.id, "audit"): Result(one.id, "audit", "survived", "", 3.0, ""),
+        (one.id, "tests"): Result(one.id, "tests", "killed", "", 3.0, ""),
+        (two.id, "audit"): Result(two.id, "audit", "killed", "laws: a: b", 5.0, ""),
+        (two.id, "tests"): Result(two.id, "tests", "killed", "", 3.0, ""),
+    }
+    told = summary({one.id: one, two.id: two}, results)
+    assert "all                 2        1 (50%)       2 (100%)       2 (100%)" in told
+    assert "audit: 50.0% killed, of all mutants 1% to 99% (95 %); 0 were ended by time, 0 could not start; 4 s" in told
+    assert "first seen by: laws 1\n" in told
+    assert f"{one.id} survived audit: exact.py:" in told
+    assert f"{two.id} survived" not in told
