@@ -369,6 +369,10 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_what_users_make_spark_say_is_still_logged": TEXTS,
     },
     "tests/unit/auditing/test_audit.py": {
+        "test_a_process_that_ends_early_fails_its_check_and_stops_the_audit": never("what is drawn is not looked at"),
+        "test_checks_run_at_once_in_processes_of_their_own_and_those_that_measure_time_alone": Chance(
+            8 * FINDING, "claim C3: eight findings of timing, and replay, which is exact"
+        ),
         "test_the_build_passes_a_quick_check": Chance(4 * FINDING, "claim C4: three findings, and noise that is fresh"),
     },
     "tests/unit/auditing/checks/test_bound.py": {
@@ -385,6 +389,24 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_bars_and_values_are_counted": never("the noise is multiplied by 0"),
         "test_bars_of_counts_a_tenth_too_narrow_are_found": WIDTHS,
         "test_bars_of_counts_one_too_wide_are_found": WIDTHS,
+    },
+    "tests/unit/auditing/checks/test_failures.py": {
+        "test_ledgers_on_a_server_hold_too": NO_NOISE,
+    },
+    "tests/unit/auditing/checks/test_doors.py": {
+        "test_every_door_is_the_same_on_this_build": ALIKE,
+    },
+    "tests/unit/auditing/checks/test_decisions.py": {
+        "test_a_statement_that_was_not_tried_is_found": never("what is drawn is not looked at"),
+        "test_draws_are_what_their_bits_say": never("what is drawn is not looked at"),
+    },
+    "tests/unit/auditing/checks/test_keystream.py": {
+        "test_a_key_of_fewer_bits_or_of_another_origin_is_found": never("the check serves the bytes, or sees none"),
+        "test_a_key_that_is_made_once_is_found": never("one key has the same first words each time"),
+        "test_a_stream_that_is_not_the_cipher_is_found": never("the check serves the bytes"),
+        "test_single_bits_that_do_not_matter_are_found": never("the check serves the bytes"),
+        "test_the_keystream_is_as_promised": Chance(1e-10, "claim C4: the test asserts this sum of its findings"),
+        "test_the_system_is_itself_again_afterwards": Chance(2 * 2.0**-64, "two draws of 64 bits agree"),
     },
     "tests/unit/auditing/checks/test_ledgers.py": {
         "test_L1_to_L5_hold_on_this_build": Chance(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -820,7 +821,7 @@ MUTANTS = (
         "        asked = question_key(amount, amount_delta, text)\n"
         "        with self._turn(write=True) as turn:\n"
         "            last = turn.last\n"
-        "            found = store.rows(turn.connection, store.BY_KEY, key=asked)\n"
+        "            found = store.charge_of(turn.connection, asked)\n"
         "            if found:\n"
         "                return self._found(turn.connection, self._sound(found[0]))\n"
         "            mine = None if analyst is None else self._analyst(turn.connection, analyst)\n"
@@ -830,7 +831,7 @@ MUTANTS = (
         "            before = turn.last\n"
         "        with self._turn(write=True) as turn:\n"
         "            last = turn.last\n"
-        "            found = store.rows(turn.connection, store.BY_KEY, key=asked)\n"
+        "            found = store.charge_of(turn.connection, asked)\n"
         "            if found:\n"
         "                return self._found(turn.connection, self._sound(found[0]))\n"
         "            mine = None if analyst is None else self._analyst(turn.connection, analyst)\n"
@@ -858,7 +859,7 @@ MUTANTS = (
         "ledgers",
         "release/pipeline.py",
         "    if not entry.answered:  # new, or charged before and never answered\n"
-        "        answer = ledger.record(entry, noisy())\n",
+        "        answer = _unseen(lambda: ledger.record(entry, noisy()))\n",
         "    answer = noisy()\n"
         "    if not entry.answered:  # new, or charged before and never answered\n"
         "        ledger.record(entry, answer)\n",
@@ -1011,25 +1012,510 @@ MUTANTS = (
         "    if not entropy.private:\n",
         "    if entropy.private is None:\n",
     ),
+    # --- worlds drawn at random ---
+    Mutant(
+        "a total under change_one forgets that a row can go away",
+        "T13",
+        "worlds",
+        "measure/totals.py",
+        "(max(self.grid.high, 0) - min(self.grid.low, 0))",
+        "(self.grid.high - self.grid.low)",
+    ),
+    Mutant(
+        "the variance of a table of public size moves by half of what it can",
+        "T13",
+        "sensitivities",
+        "measure/public_n.py",
+        "max(setting.rows - 1, 1)",
+        "max(setting.rows // 2, 1)",
+    ),
+    Mutant(
+        "the depth of many quantiles is rounded down",
+        "T13",
+        "laws",
+        "measure/selection.py",
+        "inner.bit_length() +",
+        "(2 if inner == 4 else inner.bit_length()) +",
+    ),
+    Mutant(
+        "a row always weighs at least one unit",
+        "T10",
+        "worlds",
+        "engine/write_sql.py",
+        "ELSE {shared} END",
+        "ELSE GREATEST({shared}, 1) END",
+    ),
+    Mutant(
+        "a missing cell counts without the factor of the others",
+        "T13",
+        "worlds",
+        "measure/partition.py",
+        "(self.grid.steps**self.degree * (n - present),)",
+        "((n - present),)",
+    ),
+    Mutant(
+        "texts in a condition are not escaped",
+        "T33",
+        "worlds",
+        "question/query.py",
+        """    return "'" + str(value).replace("'", "''") + "'"\n\n\ndef numeral""",
+        """    return "'" + str(value).replace("'", "\\\\'") + "'"\n\n\ndef numeral""",
+    ),
+    Mutant(
+        "the rows that a condition selects are taken as public",
+        "T13",
+        "worlds",
+        "measure/public_n.py",
+        " and query.where is None and not query.by",
+        " and not query.by",
+    ),
+    Mutant(
+        "two cells without groups count as one",
+        "T13",
+        "worlds",
+        "measure/measurement.py",
+        "if not setting.query.by and len(self.names) == 1:\n            return self",
+        "if not setting.query.by and len(self.names) <= 2:\n            return self",
+    ),
+    Mutant(
+        "the log says how many rows there are",
+        "T24",
+        "worlds",
+        "release/pipeline.py",
+        "        return Tally(table.tally(plan.schema, plan.lowered, progress))\n",
+        "        found = Tally(table.tally(plan.schema, plan.lowered, progress))\n"
+        "        __import__('logging').getLogger('lapwing').info('%d rows', found.rows)\n"
+        "        return found\n",
+    ),
+    Mutant(
+        "a warning says that groups are empty",
+        "T24",
+        "worlds",
+        "measure/measurement.py",
+        "        groups, exactly = self.exact_cells(exact)\n        return [add(",
+        "        groups, exactly = self.exact_cells(exact)\n"
+        "        if len(groups) < setting.groups:\n            __import__('warnings').warn('empty groups')\n"
+        "        return [add(",
+    ),
+    Mutant(
+        "one number of noise serves all counts around quantiles",
+        "T20",
+        "worlds",
+        "measure/selection.py",
+        "            noise = draws(self.scale, groups, entropy).tolist()\n",
+        "            noise = noise if 'noise' in locals() else draws(self.scale, groups, entropy).tolist()\n",
+    ),
+    Mutant(
+        "keys are shown in the order of their exact counts",
+        "T18",
+        "worlds",
+        "release/discover.py",
+        "        self._rows = sorted(rows)\n",
+        "        self._rows = sorted(rows, key=lambda row: -row[1])\n",
+    ),
+    Mutant(
+        "large sums wrap around",
+        "T6",
+        "worlds",
+        "measure/measurement.py",
+        "        columns = [column[groups].astype(object) for column in sums]\n",
+        "        columns = [column[groups] for column in sums]\n",
+    ),
+    Mutant(
+        "the threshold is that of one key per person",
+        "T18",
+        "worlds",
+        "release/discover.py",
+        ".threshold(self.delta, self.keys_per_person)",
+        ".threshold(self.delta, 1)",
+    ),
+    # --- doors ---
+    Mutant(
+        "other bins get the answer of these",
+        "T27",
+        "identity",
+        "question/query.py",
+        """f"BIN({quoted(name)}, {', '.join(map(numeral, bins[name]))})" if name in bins""",
+        """f"BIN({quoted(name)})" if name in bins""",
+    ),
+    Mutant(
+        "another split of ε gets the answer of this",
+        "T27",
+        "identity",
+        "release/pipeline.py",
+        '"split": plan.split,',
+        '"split": {name: "" for name in plan.split},',
+    ),
+    Mutant(
+        "conditions lose their brackets in the ledger",
+        "T27",
+        "identity",
+        "question/query.py",
+        'return f"({part})" if isinstance(part, All | Some) else str(part)',
+        "return str(part)",
+    ),
+    Mutant(
+        "AND inside OR is joined to it",
+        "T27",
+        "identity",
+        "question/query.py",
+        "for each in part.parts if isinstance(part, kind) else (part,):",
+        "for each in part.parts if isinstance(part, All | Some) else (part,):",
+    ),
+    Mutant(
+        "a repeated question in another order swaps its sums",
+        "T27",
+        "identity",
+        "measure/kinds.py",
+        "in sorted(kinds_by_target.items(), key=lambda each: str(each[0])):",
+        "in kinds_by_target.items():",
+    ),
+    Mutant(
+        "only the first keys of a long list are part of the question",
+        "T27",
+        "identity",
+        "question/schema.py",
+        "json.dumps(listed).encode()",
+        "json.dumps(listed[:50]).encode()",
+    ),
+    Mutant(
+        "keys under another condition cost nothing",
+        "T11 T27",
+        "identity",
+        "release/discover.py",
+        'where = "" if self.where is None else f" WHERE {self.where}"',
+        'where = ""',
+    ),
+    Mutant(
+        "declare forgets that the number of rows is private",
+        "T13",
+        "doors",
+        "source.py",
+        "make_schema(schema.name, *described, every_row_counts=schema.every_row_counts)",
+        "make_schema(schema.name, *described)",
+    ),
+    Mutant(
+        "a source file has another budget in every working directory",
+        "T26",
+        "doors",
+        "source.py",
+        "opened._place = beside(file.parent, opened.name,",
+        "opened._place = beside(Path(), opened.name,",
+    ),
+    Mutant(
+        "the command release drops the analyst",
+        "T25",
+        "doors",
+        "cli/table.py",
+        "            analyst=analyst,\n            confidence=confidence,\n            intervals",
+        "            confidence=confidence,\n            intervals",
+    ),
+    Mutant(
+        "who loses a race shows noise of its own",
+        "T25 T20",
+        "doors",
+        "release/pipeline.py",
+        "        answer = _unseen(lambda: ledger.record(entry, noisy()))\n",
+        "        answer = noisy()\n        ledger.record(entry, answer)\n",
+    ),
+    Mutant(
+        "a source may say a larger total than its ledger has",
+        "T26",
+        "doors",
+        "source.py",
+        "if self.epsilon is not None and opened.total != self.epsilon:",
+        "if self.epsilon is not None and opened.total > self.epsilon:",
+    ),
+    # --- randomness and honesty: written bits, the system's bytes, releases without noise ---
+    Mutant(
+        "keys of streams have 32 bits",
+        "T21",
+        "sampler",
+        "noise/entropy.py",
+        "return Keystream(os.urandom(32))",
+        "return Keystream(os.urandom(4) * 8)",
+    ),
+    Mutant(
+        "a fast generator takes the place of the cipher",
+        "T21",
+        "sampler",
+        "noise/entropy.py",
+        "        self._cipher.update_into(_ZEROS[: len(part)] if len(part) < len(_ZEROS) else _ZEROS, part)\n",
+        "        part[:] = np.random.default_rng(id(self)).bytes(len(part))\n",
+    ),
+    Mutant(
+        "single draws come from Python's generator",
+        "T21",
+        "sampler",
+        "noise/entropy.py",
+        "return int.from_bytes(os.urandom(count // 8))",
+        'return int(__import__("random").getrandbits(count))',
+    ),
+    Mutant(
+        "all counts of a quantile have one noise",
+        "T20",
+        "sampler",
+        "measure/selection.py",
+        "            noise = draws(self.scale, groups, entropy).tolist()\n",
+        '            noise = locals().get("noise") or draws(self.scale, groups, entropy).tolist()\n',
+    ),
+    Mutant(
+        "zero is not halved in arrays of large noise",
+        "T1",
+        "sampler",
+        "noise/sampler.py",
+        "        if not kept or not (high or low or uniform(2, entropy=entropy)):\n",
+        "        if not kept:\n",
+    ),
+    Mutant(
+        "zero is not halved in single draws of large noise",
+        "T1",
+        "sampler",
+        "noise/sampler.py",
+        "        if kept and (high or low or uniform(2, entropy=entropy)):\n",
+        "        if kept:\n",
+    ),
+    Mutant(
+        "the low part of large noise is always kept",
+        "T1",
+        "sampler",
+        "noise/sampler.py",
+        "        kept = second[i] != -1 or _happens(_ONES, 16, low / law.scale, entropy)\n",
+        "        kept = True\n",
+    ),
+    Mutant(
+        "the grid of floats does not count their rounding",
+        "T1 T2",
+        "sampler",
+        "noise/mechanism.py",
+        "        scale = (sensitivity // _power_of_two(exponent) + cells) / epsilon\n",
+        "        scale = (sensitivity // _power_of_two(exponent)) / epsilon\n",
+    ),
+    Mutant(
+        "ties of a race go to the first run",
+        "T1",
+        "sampler",
+        "noise/sampler.py",
+        "    if len(front) > 1:\n",
+        "    if len(front) > 2:\n",
+    ),
+    Mutant(
+        "the catalogue's variance takes every table for one of two rows",
+        "T9",
+        "sampler",
+        "sensitivity.py",
+        "    return (high - low) ** 2 * Fraction(n - 1, n * n)\n",
+        "    return (high - low) ** 2 * Fraction(n // 2, n * n)\n",
+    ),
+    Mutant(
+        "a missing cell counts without its factor",
+        "T34",
+        "coverage",
+        "measure/partition.py",
+        "        left = (self.grid.steps**self.degree * (n - present),) if self.missing else ()\n",
+        "        left = ((n - present),) if self.missing else ()\n",
+    ),
+    Mutant(
+        "a wanted error may be exceeded twice",
+        "T34",
+        "coverage",
+        "plan/planning.py",
+        "    return all(plan.margin(statistic, plan.confidence) <= target for statistic, target in wanted)\n",
+        "    return all(plan.margin(statistic, plan.confidence) <= 2 * target for statistic, target in wanted)\n",
+    ),
+    Mutant(
+        "empty bins of private bounds are occupied by noise",
+        "T34",
+        "coverage",
+        "release/bounds.py",
+        "    return DiscreteLaplace(plan.scale(part)).simultaneous_margin(plan.groups, NINETY_FIVE)\n",
+        "    return DiscreteLaplace(plan.scale(part)).margin(NINETY_FIVE)\n",
+    ),
+    Mutant(
+        "bars of sums of several cells miss twice as often",
+        "T34",
+        "coverage",
+        "noise/intervals.py",
+        "    limit = exact.as_decimal(beyond, context)\n",
+        "    limit = exact.as_decimal(2 * beyond, context)\n",
+    ),
+    Mutant(
+        "bars for all statistics at once hold for one",
+        "T34",
+        "coverage",
+        "plan/plan.py",
+        "        return 1 - (1 - confidence) / len(self.query.statistics), self.groups\n",
+        "        return confidence, self.groups\n",
+    ),
+    Mutant(
+        "the number of people needed is rounded down",
+        "T34",
+        "coverage",
+        "noise/intervals.py",
+        "    return math.isqrt(max(math.ceil(square) - 1, 0)) + 1\n",
+        "    return max(math.isqrt(max(math.ceil(square) - 1, 0)), 1)\n",
+    ),
+    # --- failures ---
+    Mutant(
+        "an answer that could not be recorded is shown",
+        "T26 T27",
+        "failures",
+        "release/pipeline.py",
+        "        answer = _unseen(lambda: ledger.record(entry, noisy()))\n",
+        "        answer = noisy()\n"
+        "        try:\n"
+        "            answer = ledger.record(entry, answer)\n"
+        "        except LedgerError:\n"
+        "            pass\n",
+    ),
+    Mutant(
+        "an error shows the noisy integers that were not recorded",
+        "T27",
+        "failures",
+        "release/pipeline.py",
+        "        answer = _unseen(lambda: ledger.record(entry, noisy()))\n",
+        "        answer = ledger.record(entry, noisy())\n",
+    ),
+    Mutant(
+        "an interrupt shows the exact integers",
+        "T24",
+        "failures",
+        "engine/table.py",
+        "        except KeyboardInterrupt:\n            failure = KeyboardInterrupt()\n",
+        "        except KeyboardInterrupt:\n            raise\n",
+    ),
+    Mutant(
+        "noise is added outside the place where errors lose their text",
+        "T24",
+        "failures",
+        "release/pipeline.py",
+        '        return table.guarded("failed while noise was added", COMPLETE, '
+        "lambda: _noisy(plan, tally(), entropy, progress))\n",
+        "        return _noisy(plan, tally(), entropy, progress)\n",
+    ),
+    Mutant(
+        "a charge is not synced to the disk",
+        "T26",
+        "failures",
+        "ledger/store.py",
+        'connection.execute("PRAGMA synchronous=EXTRA")',
+        'connection.execute("PRAGMA synchronous=NORMAL")',
+    ),
+    Mutant(
+        "a charge reads what is left before it locks the file",
+        "T25",
+        "failures",
+        "ledger/store.py",
+        'connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")',
+        'connection.exec_driver_sql("BEGIN")',
+    ),
+    Mutant(
+        "an analyst is held to the own cap, but not to the total",
+        "T25",
+        "failures",
+        "ledger/ledger.py",
+        "        left, total, who = min(limits)\n",
+        "        left, total, who = limits[-1]\n",
+    ),
+    Mutant(
+        "δ is not limited for analysts",
+        "T25",
+        "failures",
+        "ledger/ledger.py",
+        "        if amount_delta > left_delta:\n",
+        "        if amount_delta > left_delta and mine is None:\n",
+    ),
+    Mutant(
+        "who is second to record an answer shows another one",
+        "T25 T27",
+        "failures",
+        "ledger/ledger.py",
+        "            if charge.answered:\n                return charge.answer\n",
+        "            if charge.answered:\n                return json.loads(text)\n",
+    ),
+    Mutant(
+        "an edited answer is shown until the ledger is verified",
+        "T27",
+        "failures",
+        "ledger/ledger.py",
+        '        if text is None or sha256(text) != self._sound(answers[0])["answer"]:\n',
+        "        if text is None:\n",
+    ),
+    Mutant(
+        "an answer that an edited index hides is given again",
+        "T27",
+        "failures",
+        "ledger/ledger.py",
+        "            if hidden:\n",
+        "            if hidden and not row:\n",
+    ),
+    Mutant(
+        "a ledger that fails once remembers a charge that was undone",
+        "T26",
+        "failures",
+        "ledger/ledger.py",
+        "            yield turn\n        self._remember(turn.last)\n",
+        "            try:\n                yield turn\n"
+        "            finally:\n                self._remember(turn.last)\n",
+    ),
 )
 
 
 def flagged(mutant: Mutant | None, check: str) -> tuple[bool, str]:
     """Run one check on a build, with a fault or without; return whether it is flagged, and what was found."""
     with tempfile.TemporaryDirectory(prefix="lapwing-mutant-") as folder:
-        copy = Path(folder) / "lapwing"
-        shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        if mutant is not None:
-            (copy / mutant.file).write_text(mutant.broken())
-        command = [sys.executable, "-m", "lapwing", "audit", "--only", check, "--stop", "--format", "json"]
-        done = subprocess.run(
-            command, cwd=folder, env={**os.environ, "PYTHONPATH": folder}, capture_output=True, text=True, timeout=300
-        )
+        build(Path(folder), *(() if mutant is None else (mutant.file, mutant.broken().encode())))
+        status, output, errors = ran([sys.executable, "-m", "lapwing", *audit_words(check)], folder, folder, 300)
+    found = failed_findings(output)
+    if found is None:
+        return False, f"the audit did not run: {errors[-2000:]}"
+    return status == 1 and bool(found), found[0] if found else "nothing"
+
+
+def build(folder: Path, file: str | None = None, text: bytes = b"") -> None:
+    """Copy the package into a folder, with one of its files replaced; the others are not compiled again."""
+    copy = folder / "lapwing"
+    shutil.copytree(PACKAGE, copy)
+    if file is not None:
+        (copy / file).write_bytes(text)
+        for compiled in (copy / file).parent.glob(f"__pycache__/{Path(file).stem}.*"):
+            compiled.unlink()
+
+
+def audit_words(check: str) -> list[str]:
+    """Return the words after `lapwing` that run one check up to the first finding that fails."""
+    return ["audit", "--only", check, "--stop", "--format", "json"]
+
+
+def failed_findings(output: str) -> list[str] | None:
+    """Return the findings that fail in the output of an audit, None if it is not one."""
     try:
-        found = [each for each in json.loads(done.stdout)["checks"][0]["findings"] if not each["passed"]]
+        findings = json.loads(output)["checks"][0]["findings"]
+        return [f"{each['what']}: {each['told']}" for each in findings if not each["passed"]]
     except (ValueError, LookupError):
-        return False, f"the audit did not run: {done.stderr[-2000:]}"
-    return done.returncode == 1 and bool(found), f"{found[0]['what']}: {found[0]['told']}" if found else "nothing"
+        return None
+
+
+def ran(words: list[str], package: str | Path, folder: str | Path, limit: float) -> tuple[int | None, str, str]:
+    """Run a command in a folder, with the Lapwing of another one; return its status, output and errors.
+
+    After ``limit`` seconds it is ended, with the processes that it started, and its status is None.
+    """
+    environment = {**os.environ, "PYTHONPATH": str(package), "HYPOTHESIS_STORAGE_DIRECTORY": f"{package}/hypothesis"}
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            words, cwd=folder, env=environment, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
+        )  # fmt: skip
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            status = None
+        output.seek(0)
+        errors.seek(0)
+        return status, output.read(), errors.read()
 
 
 @click.command()

@@ -182,7 +182,7 @@ NOTHING = "No noise was drawn and nothing was charged."
             lambda: lw.audit("laws", engine="spark"),
             errors.UselessParameter,
             f"engine was given, but none of these checks looks at engines. {NOTHING} Leave it out, or run one of "
-            "sensitivities, replay.",
+            "sensitivities, replay, failures.",
         ),
         (
             lambda: lw.audit_function(len, [], 1),

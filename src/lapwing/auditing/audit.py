@@ -6,9 +6,14 @@ probabilities of its findings, which is at most 10^-6: most findings are exact a
 
 from __future__ import annotations
 
+import json
+import math
 import platform
+import secrets
+import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -20,11 +25,14 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from .. import __version__
+from .. import __version__, exact
 from ..errors import InvalidParameter, UselessParameter
 from .checks.bound import bound
 from .checks.canary import canary
 from .checks.coverage import coverage
+from .checks.doors import doors
+from .checks.failures import failures
+from .checks.identity import identity
 from .checks.laws import laws
 from .checks.ledgers import ledgers
 from .checks.reading import reading
@@ -32,38 +40,56 @@ from .checks.replay import replay
 from .checks.sampler import sampler
 from .checks.sensitivities import sensitivities
 from .checks.timing import timing
+from .checks.worlds import worlds
 from .finding import Check, Finding
 from .page import page
 from .room import Engine, Room
+from .tools import others
 from .tools.engines import engines
 
 MOST_FALSE_ALARMS = 1e-6
+DEEP_MINUTES = 5
+_MOST_MINUTES = 10_000
+_MOST_JOBS = 64
+_MOST_WORLDS = 10**12
 
 Progress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
 class CheckEntry:
-    """A check: the question it answers, about how many seconds it takes, and whether it runs on every engine."""
+    """A check: the question it answers, about how many seconds it takes, and whether it runs on every engine.
+
+    ``alone`` says that nothing else may run at the same time.
+    """
 
     check: Check
     asks: str
     seconds: int
     engines: bool = False
+    alone: bool = False
 
 
 CHECKS: dict[str, CheckEntry] = {
-    "sampler": CheckEntry(sampler, "does the noise have its exact law, and is it fresh in every call?", 2),
+    "sampler": CheckEntry(sampler, "does the noise have its exact law, and is it fresh in every call?", 7),
     "laws": CheckEntry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 20),
     "reading": CheckEntry(reading, "is every cell, row and name read independently of all others?", 20),
     "sensitivities": CheckEntry(
         sensitivities, "can one person move an answer exactly as far as declared, and no farther?", 15, True
     ),
+    "worlds": CheckEntry(worlds, "in tables and questions drawn at random, is one person worth at most ε?", 100),
     "replay": CheckEntry(replay, "with the noise frozen, do neighbors differ in nothing but the numbers?", 10, True),
     "bound": CheckEntry(bound, "is ε, estimated from millions of draws, what was charged?", 8),
-    "coverage": CheckEntry(coverage, "do the error bars contain the truth as often as stated?", 15),
-    "timing": CheckEntry(timing, "is the time of a draw unrelated to its noise, as far as we can measure?", 3),
+    "coverage": CheckEntry(coverage, "do the error bars contain the truth as often as stated?", 20),
+    "timing": CheckEntry(
+        timing, "is the time of a draw unrelated to its noise, as far as we can measure?", 3, alone=True
+    ),
     "ledgers": CheckEntry(ledgers, "is it impossible to overspend, reset or secretly edit the budget?", 10),
+    "doors": CheckEntry(doors, "is every way to make a source and to ask it the same question, charge and answer?", 12),
+    "identity": CheckEntry(
+        identity, "is everything that an answer depends on part of the question, and nothing else?", 10
+    ),
+    "failures": CheckEntry(failures, "whatever fails, is there one charge and one answer?", 15, True),
     "canary": CheckEntry(canary, "do private values stay out of answers, errors and files?", 10),
 }
 """The checks, in the order in which they run."""
@@ -101,6 +127,7 @@ class Audit:
     engines: tuple[str, ...]
     deep: bool
     date: str
+    seconds: float
 
     @property
     def passed(self) -> bool:
@@ -111,11 +138,6 @@ class Audit:
     def false_alarm(self) -> float:
         """The probability with which a correct build would have failed, at most (claim C4)."""
         return sum(finding.false_alarm for verdict in self.verdicts for finding in verdict.findings)
-
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
-        return sum(verdict.seconds for verdict in self.verdicts)
 
     @property
     def versions(self) -> dict[str, str]:
@@ -183,7 +205,10 @@ class Audit:
 def audit(
     *only: str,
     deep: bool = False,
+    minutes: float | None = None,
+    seed: int | None = None,
     stop: bool = False,
+    jobs: int = 1,
     engine: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Audit:
@@ -192,30 +217,122 @@ def audit(
     Args:
         only: the names of the checks to run, all if none is given.
         deep: draw about ten times as much, over more tables; takes several times as long.
+        minutes: for a deep audit, how long worlds are drawn; 5 if not given.
+        seed: the number of the first world; 0 if not given, and for a deep audit a random one, which the finding says.
         stop: end at the first finding that fails.
+        jobs: how many checks run at once, each in a process of its own; 1 runs all of them in this process.
         engine: engines to check besides DuckDB: "spark", or a URL such as postgresql://user@host/database, in which a
-            schema is made and dropped again.
+            schema is made and dropped again.  The checks then run in this process.
         progress: a function that is called with the share that is done, 0 to 1, and the name of the current check.
     """
     for name in only:
         if name not in CHECKS:
             raise InvalidParameter(name, "check", f"one of {', '.join(CHECKS)}")
+    if minutes is not None and not (deep and isinstance(minutes, int | float) and 0 < minutes <= _MOST_MINUTES):
+        raise InvalidParameter(minutes, "minutes", f"a number above 0, up to {_MOST_MINUTES:,}, for a deep audit")
+    exact.whole(jobs, "jobs", _MOST_JOBS)
     chosen = [name for name in CHECKS if not only or name in only]
-    total, done, verdicts = sum(CHECKS[name].seconds for name in chosen), 0, []
-    named = [engine] if isinstance(engine, str) else engine
+    named = [engine] if isinstance(engine, str) else list(engine)
     if named and not any(CHECKS[name].engines for name in chosen):
         using = ", ".join(name for name, entry in CHECKS.items() if entry.engines)
         advice = f"Leave it out, or run one of {using}."
         raise UselessParameter("engine", "none of these checks looks at engines", advice)
+    drawing = _Drawing(deep, minutes, _first_world(deep, seed), stop)
+    start, tell = monotonic(), partial(_tell, progress, chosen, drawing)
     with engines(named) as at_hand:
-        for name in chosen:
-            tell = partial(_tell, progress, name, done, total)
-            verdicts.append(_run(name, deep, at_hand, stop, tell))
-            done += CHECKS[name].seconds
-            if stop and not verdicts[-1].passed:
-                break
+        if jobs > 1 and not named and len(chosen) > 1:
+            found = _at_once(chosen, drawing, jobs, tell)
+        else:
+            found = _in_turn(chosen, drawing, at_hand, tell)
+        verdicts = sorted(found, key=lambda verdict: list(CHECKS).index(verdict.check))
         date = datetime.now(UTC).isoformat(timespec="seconds")
-        return Audit(tuple(verdicts), tuple(each.name for each in at_hand), deep, date)
+        return Audit(tuple(verdicts), tuple(each.name for each in at_hand), deep, date, monotonic() - start)
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """How much is drawn, and whether the audit ends at the first failure."""
+
+    deep: bool
+    minutes: float | None
+    seed: int
+    stop: bool
+
+    def seconds(self, name: str) -> float:
+        """Return about how long a check takes."""
+        if not self.deep:
+            return CHECKS[name].seconds
+        return 60 * (self.minutes or DEEP_MINUTES) if CHECKS[name].check is worlds else 5 * CHECKS[name].seconds
+
+
+def _first_world(deep: bool, seed: int | None) -> int:
+    if seed is None:
+        return secrets.randbelow(_MOST_WORLDS // 2) if deep else 0
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _MOST_WORLDS:
+        raise InvalidParameter(seed, "seed", f"a whole number from 0 on, below {_MOST_WORLDS:,}")
+    return seed
+
+
+def _in_turn(
+    chosen: Sequence[str], drawing: _Drawing, engines: tuple[Engine, ...], tell: Callable[[dict[str, float]], None]
+) -> list[Verdict]:
+    """Run checks one after the other in this process."""
+    verdicts: list[Verdict] = []
+    for name in chosen:
+        done = {verdict.check: math.inf for verdict in verdicts}
+        verdicts.append(run_check(name, drawing, engines, lambda seconds: tell({**done, name: seconds})))  # noqa: B023
+        if drawing.stop and not verdicts[-1].passed:
+            break
+    return verdicts
+
+
+def _at_once(
+    chosen: Sequence[str], drawing: _Drawing, jobs: int, tell: Callable[[dict[str, float]], None]
+) -> list[Verdict]:
+    """Run checks in several processes, the longest first; those that measure time run last, and alone."""
+    verdicts: list[Verdict] = []
+    waiting = sorted((each for each in chosen if not CHECKS[each].alone), key=drawing.seconds)
+    begun: dict[str, float] = {}
+    arguments = [drawing.deep, drawing.minutes, drawing.seed, drawing.stop]
+
+    def work(process: others.Process) -> None:
+        while waiting:
+            name = waiting.pop()
+            begun[name] = monotonic()
+            others.tell(process, [name, *arguments])
+            try:
+                found, seconds = others.answer(process)
+                verdicts.append(Verdict(name, tuple(Finding(*each) for each in found), seconds))
+            except RuntimeError as error:
+                verdicts.append(Verdict(name, (Finding("the check itself", False, str(error)),), 0.0))
+            begun[name] = -math.inf
+            if drawing.stop and not verdicts[-1].passed:
+                waiting.clear()
+
+    with others.started(checker, min(jobs, len(waiting))) as processes, ThreadPoolExecutor(jobs) as pool:
+        try:
+            running = [pool.submit(work, process) for process in processes]
+            while wait(running, 0.2).not_done and (not drawing.stop or all(each.passed for each in verdicts)):
+                now = monotonic()
+                tell({name: now - start for name, start in begun.items()})
+        finally:
+            waiting.clear()
+            for process in processes:
+                process.kill()
+    if drawing.stop and not all(verdict.passed for verdict in verdicts):
+        return verdicts
+    alone = [name for name in chosen if CHECKS[name].alone]
+    done = dict.fromkeys(begun, math.inf)
+    return verdicts + _in_turn(alone, drawing, (Engine(),), lambda seconds: tell({**done, **seconds}))
+
+
+def checker() -> None:
+    """Run the check that each line names, in a process of its own, and answer its findings and its time."""
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        verdict = run_check(name, _Drawing(*arguments), (Engine(),), lambda seconds: None)
+        found = [[each.what, bool(each.passed), each.told, float(each.false_alarm)] for each in verdict.findings]
+        others.say([found, verdict.seconds])
 
 
 def _build() -> str:
@@ -226,22 +343,29 @@ def _build() -> str:
     return digest.hexdigest()[:16]
 
 
-def _tell(progress: Progress | None, name: str, done: int, total: int, seconds: float) -> None:
-    """Report the share of all checks that is done, this many seconds into the current one."""
+def _tell(progress: Progress | None, chosen: Sequence[str], drawing: _Drawing, took: Mapping[str, float]) -> None:
+    """Report the share of all checks that is done: each has taken so many seconds, or infinitely many if it is done."""
     if progress is not None:
-        progress((done + min(seconds, CHECKS[name].seconds)) / total, name)
+        expected = {name: drawing.seconds(name) for name in chosen}
+        done = sum(min(took.get(name, 0.0), each) for name, each in expected.items())
+        current = [name for name, seconds in took.items() if seconds < math.inf] or list(took)
+        progress(done / sum(expected.values()), ", ".join(current))
 
 
-def _run(name: str, deep: bool, engines: tuple[Engine, ...], stop: bool, tell: Callable[[float], None]) -> Verdict:
+def run_check(name: str, drawing: _Drawing, engines: tuple[Engine, ...], tell: Callable[[float], None]) -> Verdict:
     """Run one check in a folder that is removed afterwards; a check that fails to run has failed."""
     start, found = monotonic(), []
     tell(0)
     with tempfile.TemporaryDirectory(prefix="lapwing-audit-", ignore_cleanup_errors=True) as folder:
+        room = Room(
+            Path(folder), drawing.deep, engines, drawing.minutes or DEEP_MINUTES, drawing.seed,
+            lambda: tell(monotonic() - start),
+        )  # fmt: skip
         try:
-            for finding in CHECKS[name].check(Room(Path(folder), deep, engines)):
+            for finding in CHECKS[name].check(room):
                 found.append(finding)
-                tell(monotonic() - start)
-                if stop and not finding.passed:
+                room.tick()
+                if drawing.stop and not finding.passed:
                     break
         except Exception as error:  # the tables are made up, so its text reveals nothing
             found.append(Finding("the check itself", False, f"{type(error).__name__}: {error}"))

@@ -68,7 +68,7 @@ def test_checks_that_were_left_out_are_named(few):
 
 
 def test_an_engine_that_no_check_looks_at_is_refused():
-    with pytest.raises(UselessParameter, match="one of sensitivities, replay"):
+    with pytest.raises(UselessParameter, match="one of sensitivities, replay, failures"):
         lw.audit("sampler", engine="spark")
 
 
@@ -84,7 +84,7 @@ def test_an_interrupt_is_no_failure(few, monkeypatch):
         yield
 
     monkeypatch.setitem(module.CHECKS, "good", CheckEntry(interrupted, "", 1))
-    assert CliRunner().invoke(main, ["audit"]).exit_code == 130
+    assert CliRunner().invoke(main, ["audit", "--jobs", "1"]).exit_code == 130
 
 
 def test_an_unknown_check_is_refused(few):
@@ -103,8 +103,60 @@ def test_progress_is_told_what_is_looked_at(few):
     assert list(dict.fromkeys(told)) == [(0.0, "good"), (0.33, "bad"), (0.67, "worse")]
 
 
+def test_checks_run_at_once_in_processes_of_their_own_and_those_that_measure_time_alone():
+    told = []
+    found = lw.audit("replay", "timing", jobs=2, progress=lambda share, what: told.append((share, what)))
+    assert found.passed, str(found)
+    assert [verdict.check for verdict in found.verdicts] == ["replay", "timing"]
+    assert {what for _, what in told} >= {"replay", "timing"}
+    assert all(0 <= share <= 1 for share, _ in told)
+
+
+def test_a_process_that_ends_early_fails_its_check_and_stops_the_audit(monkeypatch):
+    def ended(process):
+        raise RuntimeError("another process of the check ended early, with status 1")
+
+    monkeypatch.setattr(module.others, "answer", ended)
+    found = lw.audit("replay", "bound", "timing", jobs=2, stop=True)
+    assert {finding.what for verdict in found.verdicts for finding in verdict.findings} == {"the check itself"}
+    assert "timing" in found.not_run
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"minutes": 3}, "minutes"),
+        ({"deep": True, "minutes": 0}, "minutes"),
+        ({"deep": True, "minutes": "3"}, "minutes"),
+        ({"seed": -1}, "seed"),
+        ({"seed": True}, "seed"),
+        ({"jobs": 0}, "jobs"),
+    ],
+)
+def test_how_much_is_drawn_is_checked(few, options, what):
+    with pytest.raises(InvalidParameter, match=what):
+        lw.audit(**options)
+
+
+def test_a_deep_audit_begins_with_another_world_each_time_and_says_which(few, monkeypatch):
+    seen = []
+
+    def looked(room):
+        seen.append((room.deep, room.minutes, room.seed))
+        yield Finding("seen", True, "")
+
+    monkeypatch.setitem(module.CHECKS, "good", CheckEntry(looked, "", 1))
+    lw.audit("good")
+    lw.audit("good", seed=77)
+    lw.audit("good", deep=True, minutes=0.5, seed=3)
+    lw.audit("good", deep=True)
+    assert seen[:3] == [(False, 5, 0), (False, 5, 77), (True, 0.5, 3)]
+    assert seen[3][:2] == (True, 5)
+    assert seen[3][2] < 10**12
+
+
 def test_the_command_prints_a_table_and_ends_with_1_when_something_fails(few):
-    done = CliRunner().invoke(main, ["audit"])
+    done = CliRunner().invoke(main, ["audit", "--jobs", "1"])
     assert done.exit_code == 1
     assert "FAILED in worse: the check itself" in done.output
     assert CliRunner().invoke(main, ["audit", "--only", "good"]).exit_code == 0
@@ -112,12 +164,12 @@ def test_the_command_prints_a_table_and_ends_with_1_when_something_fails(few):
 
 
 def test_json_and_html_hold_every_finding(few, tmp_path):
-    told = json.loads(CliRunner().invoke(main, ["audit", "--format", "json"]).stdout)
+    told = json.loads(CliRunner().invoke(main, ["audit", "--jobs", "1", "--format", "json"]).stdout)
     assert [each["check"] for each in told["checks"]] == ["good", "bad", "worse"]
     assert told["checks"][0]["findings"] == [{"what": "1 + 1", "passed": True, "told": "2 of 2", "false_alarm": 1e-9}]
     assert not told["passed"]
     page = tmp_path / "audit.html"
-    done = CliRunner().invoke(main, ["audit", "--format", "html", "--output", str(page)])
+    done = CliRunner().invoke(main, ["audit", "--jobs", "1", "--format", "html", "--output", str(page)])
     assert done.exit_code == 1
     assert "a &lt;b&gt;" in page.read_text()
     assert "Wrote" in done.stderr
