@@ -14,11 +14,17 @@ class Ran:
     """A context in which the lines of some modules that run in this thread are recorded."""
 
     def __init__(self, *modules: ModuleType) -> None:
+        self._modules = modules
         self._files = {str(module.__file__): module.__name__ for module in modules}
         self._lines: dict[str, set[int]] = {file: set() for file in self._files}
         self._before: Any = None
 
     def __enter__(self) -> Ran:
+        """Begin to record; what the modules remember of earlier calls is forgotten, so that it is computed again."""
+        for module in self._modules:
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
         self._before = sys.gettrace()
         sys.settrace(self._called)
         return self

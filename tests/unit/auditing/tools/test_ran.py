@@ -5,6 +5,8 @@ import importlib.util
 import sys
 
 from lapwing.auditing.tools.ran import Ran, statements
+from lapwing.noise import sampler
+from lapwing.noise.entropy import EntropyForTests
 
 TEXT = '''
 from typing import Protocol, overload
@@ -59,3 +61,12 @@ def test_what_did_not_run_is_told(tmp_path):
     with Ran(shapes) as ran:
         assert shapes.twice(5) == 10
     assert ran.missed()["shapes"][1] == ["21: return x + x", "23: raise"]
+
+
+def test_what_a_module_remembers_is_computed_again():
+    counts = []
+    for _ in range(2):
+        with Ran(sampler) as ran:
+            sampler.discrete_laplace(7, 4, entropy=EntropyForTests(1))
+        counts.append(ran.missed()[sampler.__name__][0])
+    assert counts[0] == counts[1]
