@@ -247,6 +247,8 @@ def _keys(running: Running, plan: KeyPlan, tables: Sequence[Any], world: World, 
         seen = running.answer(world, plan, table, Script(lambda i: (i + 1) * MARK))
         if not isinstance(seen.answer, Discovery):
             return Broken("read", str(seen.error))
+        if list(seen.answer.keys) != sorted(seen.answer.keys):
+            return Broken("same", "keys are shown in another order than their own")
         drawn = [divmod(each, MARK) for each in seen.answer.counts]
         if len({draw for draw, _ in drawn}) < len(drawn) or any(
             not 0 < draw <= len(seen.script.scales) for draw, _ in drawn
