@@ -29,7 +29,7 @@ from ..claims.test_release import CANARY, everything_about
 from ..tables import plan_of
 from .test_same_integers import counted
 
-psycopg = pytest.importorskip("psycopg")
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed here: `make install` brings it")
 
 COLUMNS = {"x": lw.number(0, 10, integer=True), "y": lw.number(0, 1), "key": lw.keys("a", "b", "c", other="rest")}
 ROWS = 60

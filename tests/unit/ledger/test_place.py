@@ -60,7 +60,7 @@ def test_T26_a_frame_has_one_budget_whatever_the_working_directory(home, tmp_pat
 @pytest.mark.parametrize("table", SERVERS)
 def test_a_table_on_a_server_has_its_ledger_with_the_user(home, table):
     if table.startswith(("spark:", "sc:")):
-        pytest.importorskip("pyspark")
+        pytest.importorskip("pyspark", reason="pyspark is not installed here: `make install` brings it")
     assert place(table) == str(home / "visits.ledger")
 
 
@@ -110,7 +110,7 @@ def test_T26_a_file_has_one_budget_whatever_the_working_directory(home, tmp_path
 
 
 def test_a_source_file_has_its_ledger_beside_it_whatever_its_table_is(home, tmp_path):
-    pytest.importorskip("pyspark")
+    pytest.importorskip("pyspark", reason="pyspark is not installed here: `make install` brings it")
     for table in ("elsewhere/visits.csv", *SERVERS):
         (tmp_path / "visits.toml").write_text(f'table = "{table}"\nepsilon = 1\n')
         opened = lw.Source.open(tmp_path / "visits.toml")
