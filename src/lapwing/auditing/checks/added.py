@@ -21,7 +21,7 @@ from ...noise.entropy import EntropyForTests
 from ...noise.mechanism import LaplaceMechanism, laplace, randomized_response
 from ...noise.sampler import discrete_laplace
 from ...sensitivity import CATALOGUE, Neighbors, vector
-from ..finding import Finding
+from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.even import ROUNDING, Even
 
@@ -43,10 +43,6 @@ def added(room: Room) -> Iterator[Finding]:
     yield from _responses(random)
     yield from _catalogue(random)
     yield _vector(random)
-
-
-def _told(wrong: Sequence[object], number: int) -> str:
-    return f"{len(wrong)} of {number:,} are wrong, 0 are allowed" + (f": {wrong[0]}" if wrong else "")
 
 
 # --- parameters ---
@@ -79,7 +75,7 @@ def _parameters(random: Random, tries: int) -> Finding:
                 made, number = LaplaceMechanism(given, asked), number + 1
                 right = abs(made.scale * budget / delta - 1) < Fraction(1, 10**14) and made.epsilon == budget
                 wrong += [] if right else [f"Δ = {given!r}, ε = {asked!r}: scale {made.scale}"]
-    return Finding(f"Δ and ε, however they are written (seed {SEED})", not wrong, _told(wrong, number))
+    return Finding(f"Δ and ε, however they are written (seed {SEED})", not wrong, all_right(wrong, number))
 
 
 # --- values ---
@@ -115,7 +111,7 @@ def _whole(random: Random) -> Finding:
         same = np.shape(found) == np.shape(due) and np.array_equal(np.array(found, object), np.array(due, object))
         kind = isinstance(found, int) if np.ndim(value) == 0 else found.dtype == np.int64
         wrong += [] if same and kind and np.array_equal(before, np.array(value, object)) else [f"{value!r}"]
-    return Finding("whole numbers with noise", not wrong, _told(wrong, len(zoo)))
+    return Finding("whole numbers with noise", not wrong, all_right(wrong, len(zoo)))
 
 
 def _due(value: Any, scale: Fraction, seed: int) -> Any:
@@ -157,7 +153,7 @@ def _real(random: Random) -> Finding:
         same = np.shape(found) == np.shape(value) and np.array_equal(np.ravel(found), due)
         kind = isinstance(found, float) if one else found.dtype == np.float64
         wrong += [] if same and kind and np.array_equal(before, np.array(value, float)) else [f"{value!r}"]
-    return Finding("floats with noise, on their grid", not wrong, _told(wrong, len(zoo)))
+    return Finding("floats with noise, on their grid", not wrong, all_right(wrong, len(zoo)))
 
 
 def _nearest(value: Fraction) -> float:
@@ -194,7 +190,7 @@ def _others() -> Finding:
             wrong.append(f"{value!r}, which can move by a half, was released as whole")
         except LapwingError:
             pass
-    return Finding("values that cannot be released", not wrong, _told(wrong, len(zoo) + len(half)))
+    return Finding("values that cannot be released", not wrong, all_right(wrong, len(zoo) + len(half)))
 
 
 # --- grids and losses ---
@@ -216,7 +212,7 @@ def _grids(random: Random, tries: int) -> Finding:
         fits = cells == 1 or grid.scale <= 2**50
         if not (hidden >= moved and fine and tight and fits):
             wrong.append(f"Δ = {sensitivity}, ε = {epsilon}, {cells} cells: {float(hidden)} steps of 2^{grid.exponent}")
-    return Finding("grids of floats", not wrong, _told(wrong, tries))
+    return Finding("grids of floats", not wrong, all_right(wrong, tries))
 
 
 def _losses(random: Random, tries: int) -> Finding:
@@ -236,7 +232,7 @@ def _losses(random: Random, tries: int) -> Finding:
         worst = max(worst, loss)
         least = least if whole and sensitivity.denominator > 1 else min(least, loss)
         wrong += [f"Δ = {sensitivity}, ε = {epsilon}, {one} and {other}"] if loss > 1 else []
-    told = f"{_told(wrong, tries)}; the loss is {float(least):.6f} to {float(worst):.6f} of ε"
+    told = f"{all_right(wrong, tries)}; the loss is {float(least):.6f} to {float(worst):.6f} of ε"
     return Finding("the loss of neighbors that are Δ apart", not wrong and least > 1 - Fraction(1, 256), told)
 
 
@@ -277,7 +273,7 @@ def _responses(random: Random) -> Iterator[Finding]:
             share = float((flipped != np.array(bits, bool)).mean())
             right = abs(share - due) <= 1 / size + ROUNDING and flipped.shape == np.shape(bits)
             wrong += [] if right else [f"{share:.6f} at ε = {epsilon}, where {due:.6f} is due"]
-    yield Finding("the share of bits that are flipped", not wrong, _told(wrong, 3 * len(epsilons)))
+    yield Finding("the share of bits that are flipped", not wrong, all_right(wrong, 3 * len(epsilons)))
     for number, confidence in ((30, Fraction(19, 20)), (60, Fraction(1, 2)), (7, Fraction(99, 100))):
         off, held = 0.0, 1.0
         for epsilon in epsilons[1:6]:
@@ -350,7 +346,7 @@ def _catalogue(random: Random) -> Iterator[Finding]:
                     right = largest * (1 - Fraction(1, 2**50)) <= declared <= largest * (1 + _SMALL)
                     told = f"{float(declared)} where {float(largest)} is right, {low} to {high}, n = {n}"
                     wrong += [] if right else [told]
-        yield Finding(f"lw.sensitivity.{name}, with bounds anywhere", not wrong, _told(wrong, number))
+        yield Finding(f"lw.sensitivity.{name}, with bounds anywhere", not wrong, all_right(wrong, number))
 
 
 def _vector(random: Random) -> Finding:
@@ -359,7 +355,7 @@ def _vector(random: Random) -> Finding:
     for _ in range(20):
         parts = [_pair(random)[0] for _ in range(random.randrange(1, 6))]
         wrong += [] if vector(*parts) == sum(parts) else [parts]
-    return Finding("lw.sensitivity.vector", not wrong, _told(wrong, 20))
+    return Finding("lw.sensitivity.vector", not wrong, all_right(wrong, 20))
 
 
 def _largest(name: str, ends: tuple[Fraction, Fraction], n: int, change_one: bool) -> Fraction:

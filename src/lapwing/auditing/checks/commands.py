@@ -27,7 +27,7 @@ from ...question import query
 from ...release.bounds import Bounds, plan_bounds, seen
 from ...release.recall import recall
 from ...source import Source
-from ..finding import Finding
+from ..finding import Finding, first_of
 from ..room import Room
 from ..tools import others
 from ..tools.described import DESCRIBED, place
@@ -151,7 +151,7 @@ def compared(given: Prepared, ended: Sequence[tuple[int, bytes]]) -> Iterator[Fi
     yield Finding(
         "R2: every command and every option has an example here",
         not lost,
-        f"{len(lost)} have none in checks/commands.py, 0 are right{_first(lost)}.",
+        f"{len(lost)} have none in checks/commands.py, 0 are right{first_of(lost)}.",
     )
     done = iter([(status, printed.decode("utf-8", "replace")) for status, printed in ended])
     asked, formed, forbidden, explained, told, [(_, shown)] = (list(islice(done, len(some))) for some in given.lines)
@@ -161,10 +161,6 @@ def compared(given: Prepared, ended: Sequence[tuple[int, bytes]]) -> Iterator[Fi
     yield _held(source, given.steps, [said for _, said in given.refused], forbidden, shown)
     yield _explained(source, given.entries, explained)
     yield from _ledger(given.room, given.ledger, told)
-
-
-def _first(texts: Sequence[str]) -> str:
-    return f": {texts[0]}" if texts else ""
 
 
 def _lost() -> list[str]:
@@ -272,7 +268,7 @@ def _passed_on(source: Source, steps: Sequence[_Step], done: Done) -> Finding:
     return Finding(
         "R2: every option of a command asks what the same argument asks in Python",
         not wrong,
-        f"{len(wrong)} of {len(steps)} commands did not, 0 are right{_first(wrong)}.",
+        f"{len(wrong)} of {len(steps)} commands did not, 0 are right{first_of(wrong)}.",
     )
 
 
@@ -314,7 +310,7 @@ def _other_forms(source: Source, folder: Path, done: Mapping[str, tuple[int, str
     return Finding(
         "R2: every format shows the recorded answer",
         not wrong,
-        f"{len(wrong)} of {len(checks)} are not as recorded, 0 are right{_first(wrong)}.",
+        f"{len(wrong)} of {len(checks)} are not as recorded, 0 are right{first_of(wrong)}.",
     )
 
 
@@ -344,7 +340,7 @@ def _held(source: Source, steps: Sequence[_Step], refused: Sequence[str], done: 
     return Finding(
         "L1: every command that charges is held by the analyst's cap and by the total",
         not granted and spent == due and capped == own and len(refused) >= 9 and amounts == [text(due), text(own)],
-        f"{len(granted)} of {len(refused)} commands beyond them were not refused, 0 are right{_first(granted)}; "
+        f"{len(granted)} of {len(refused)} commands beyond them were not refused, 0 are right{first_of(granted)}; "
         f"ε = {text(spent)} is spent of {text(due)}, {text(capped)} of the cap of {text(own)}; "
         f"{' and '.join(amounts)} is shown.",
     )
@@ -361,7 +357,7 @@ def _explained(source: Source, entries: Sequence[int], done: Done) -> Finding:
     return Finding(
         "R2: explain shows what the ledger holds",
         not wrong and len(entries) > 3,
-        f"{len(wrong)} of {len(entries)} entries differ, 0 are right{_first(wrong)}.",
+        f"{len(wrong)} of {len(entries)} entries differ, 0 are right{first_of(wrong)}.",
     )
 
 

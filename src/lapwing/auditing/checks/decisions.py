@@ -25,7 +25,7 @@ from ...noise import entropy as entropy_module
 from ...noise import sampler
 from ...noise.entropy import EntropyForTests, Stream, SystemEntropy
 from ...noise.sampler import BLOCK, coins, discrete_laplace, race, uniform
-from ..finding import Finding
+from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.ran import Ran
 
@@ -176,7 +176,7 @@ def _arrays(random: Random, scales: Sequence[Fraction]) -> Finding:
                 if drawn[2 * place : 2 * place + 2] != due:
                     wrong.append(f"scale {exact.text(scale)}, bits {bits}: {drawn[2 * place]:,}, and {due[0]:,} is due")
     return Finding(
-        f"arrays of noise at {len(scales)} scales (seed {SEED}), from written bits", not wrong, _told(wrong, number)
+        f"arrays of noise at {len(scales)} scales (seed {SEED}), from written bits", not wrong, all_right(wrong, number)
     )
 
 
@@ -195,7 +195,7 @@ def _singles(random: Random, scales: Sequence[Fraction]) -> Finding:
                 number += 1
                 if drawn != due:
                     wrong.append(f"scale {float(scale):.6g}, bits {bits}: {drawn}, and {due} is due")
-    return Finding(f"single draws at {len(scales) + 3} scales, from written bits", not wrong, _told(wrong, number))
+    return Finding(f"single draws at {len(scales) + 3} scales, from written bits", not wrong, all_right(wrong, number))
 
 
 class _SingleWords(_Written):
@@ -210,10 +210,6 @@ class _SingleWords(_Written):
             return super().bits(count)
         self._parts += 1
         return self._low << (count - self._length) if self._parts == 1 else 0
-
-
-def _told(wrong: Sequence[object], number: int) -> str:
-    return f"{len(wrong)} of {number:,} are wrong, 0 are allowed" + (f": {wrong[0]}" if wrong else "")
 
 
 # --- large noise, in two parts ---
@@ -275,7 +271,7 @@ def _low_parts() -> Iterator[Finding]:
                 due[f"a low part {low} above its border"] = parts.drawn(some, low, ones, [border, 2**64 - 1]), high + 7
         number += len(due)
         wrong += [f"{what}, {_how(scale, array)}" for what, (found, right) in due.items() if found != right]
-    yield Finding("the low parts of large noise, from written bits", not wrong, _told(wrong, number))
+    yield Finding("the low parts of large noise, from written bits", not wrong, all_right(wrong, number))
 
 
 def _how(scale: Fraction, array: bool) -> str:
@@ -318,7 +314,7 @@ def _coins(random: Random) -> Finding:
                 due = [_below(bits, following, decay, context) for bits in tried for _ in "+-"]
                 number += len(due)
                 wrong += [f"γ = {exponent}·{unit}"] if heads != due else []
-    return Finding("coins, from written bits", not wrong, _told(wrong, number))
+    return Finding("coins, from written bits", not wrong, all_right(wrong, number))
 
 
 def _below(bits: int, following: int, share: Decimal, context: Context) -> bool:
@@ -339,7 +335,7 @@ def _uniform() -> Finding:
         left = {value for value, right in zip(found, due, strict=True) if right is None}
         same = all(value == right for value, right in zip(found, due, strict=True) if right is not None)
         wrong += [] if same and left <= {0, below % (1 << length)} and max(found) < below else [below]
-    return Finding("arrays of uniform numbers, from written words", not wrong, _told(wrong, len(tried)))
+    return Finding("arrays of uniform numbers, from written words", not wrong, all_right(wrong, len(tried)))
 
 
 def _races(random: Random) -> Iterator[Finding]:
@@ -359,7 +355,7 @@ def _races(random: Random) -> Iterator[Finding]:
         won, place = race(given, unit, np.array(sizes), entropy=_Written([np.array(bits, np.int64)]))
         clear = scores[ordered[-1]] - scores[ordered[-2]] > Decimal("1e-12")
         wrong += [f"{exponents} of {sizes}"] if clear and (won != ordered[-1] or place != 0) else []
-    yield Finding("races, from written words", not wrong, _told(wrong, tried))
+    yield Finding("races, from written words", not wrong, all_right(wrong, tried))
     yield _ties()
 
 
@@ -394,7 +390,7 @@ def _ties() -> Finding:
         )
         tried += 1
         wrong += [f"run {winner} of {words.size:,}"] if won != winner else []
-    return Finding("ties and long races", not wrong, _told(wrong, tried))
+    return Finding("ties and long races", not wrong, all_right(wrong, tried))
 
 
 # --- what is refused, and what is left ---
@@ -437,7 +433,7 @@ def _refused() -> Finding:
             pass
         except _Drawn:
             wrong.append(f"request {number + 1} drew")
-    return Finding("requests that no draw can answer", not wrong, _told(wrong, len(asked)))
+    return Finding("requests that no draw can answer", not wrong, all_right(wrong, len(asked)))
 
 
 class _Drawn(Exception):
@@ -480,4 +476,4 @@ def _blocks() -> Finding:
                 parts.append(discrete_laplace(scale, given[0].size, entropy=_Written(given, always=1)))
         different = int((np.concatenate(parts) != whole).sum())
         wrong += [f"{different:,} of {size:,} numbers differ at scale {scale}"] if different > 20 else []
-    return Finding("long arrays, block by block", not wrong, _told(wrong, 2))
+    return Finding("long arrays, block by block", not wrong, all_right(wrong, 2))

@@ -17,7 +17,7 @@ from ...noise.entropy import EntropyForTests
 from ...question import query
 from ...release.recall import recall
 from ...source import Source
-from ..finding import Finding
+from ..finding import Finding, first_of
 from ..room import Room
 from ..tools import others
 from ..tools.described import COLUMNS, DESCRIBED, Described, described, not_described, opener, place
@@ -35,7 +35,7 @@ def doors(room: Room) -> Iterator[Finding]:
     yield Finding(
         "R2: every parameter of a source and every field of its file is used here",
         not lost,
-        f"{len(lost)} have no example in tools/described.py, 0 are right{_first(lost)}.",
+        f"{len(lost)} have no example in tools/described.py, 0 are right{first_of(lost)}.",
     )
     given = prepared(room)
     with others.started(opener, 4) as openers, ThreadPoolExecutor(1) as pool:
@@ -49,10 +49,6 @@ def doors(room: Room) -> Iterator[Finding]:
         yield from _at_once(room, openers)
         yield _beyond(room, openers)
         yield from compared(given, ended.result())
-
-
-def _first(texts: Sequence[str]) -> str:
-    return f": {texts[0]}" if texts else ""
 
 
 def _folder(room: Room) -> Path:
@@ -91,7 +87,7 @@ def _same_source(room: Room, each: Described) -> Iterator[Finding]:
     yield Finding(
         f"R2: every way to make a source holds the same: {each.what}",
         not wrong,
-        f"{len(wrong)} of {len(right)} fields differ in {len(sources)} ways, 0 are right{_first(wrong)}.",
+        f"{len(wrong)} of {len(right)} fields differ in {len(sources)} ways, 0 are right{first_of(wrong)}.",
     )
     yield _same_answers(each.what, sources)
 
@@ -129,7 +125,7 @@ def _same_answers(what: str, sources: dict[str, Source]) -> Finding:
     return Finding(
         f"L2: every way to make a source is charged once and answers the same: {what}",
         not wrong,
-        f"{len(wrong)} of {len(asked) * len(others_doors)} answers are others, 0 are right{_first(wrong)}.",
+        f"{len(wrong)} of {len(asked) * len(others_doors)} answers are others, 0 are right{first_of(wrong)}.",
     )
 
 
@@ -160,7 +156,7 @@ def _same_plan(room: Room) -> Finding:
     return Finding(
         "P6: a release does what its plan says, and a plan costs nothing",
         not wrong,
-        f"{len(wrong)} plans differ from their releases, 0 are right{_first(wrong)}.",
+        f"{len(wrong)} plans differ from their releases, 0 are right{first_of(wrong)}.",
     )
 
 
@@ -190,7 +186,7 @@ def _other_total(room: Room) -> Finding:
         "L1: a source that says another total than its ledger is refused",
         not granted and kept,
         f"{len(granted)} of {ways} questions were answered, 0 are right; the ledger has {ledger.total} and "
-        f"{ledger.delta.total}, 5 and 1/100 are right{_first(granted)}.",
+        f"{ledger.delta.total}, 5 and 1/100 are right{first_of(granted)}.",
     )
 
 
@@ -249,7 +245,7 @@ def _completed(room: Room) -> Finding:
     return Finding(
         "L3: a charge without an answer is completed once, at no charge, and then always the same",
         not wrong,
-        f"{len(wrong)} of {len(asked)} were not, 0 are right{_first(wrong)}.",
+        f"{len(wrong)} of {len(asked)} were not, 0 are right{first_of(wrong)}.",
     )
 
 
@@ -285,7 +281,7 @@ def _from_folders(room: Room, asker: others.Process) -> Iterator[Finding]:
             f"L1: a source file has one table and one ledger, from wherever it is opened: {each.what}",
             len(ledgers) == 1 and spent == due and not left and not refused,
             f"{len(ways)} ways to open it used {len(ledgers)} ledgers, 1 is right; ε spent became {', '.join(spent)}, "
-            f"{', '.join(due)} is right; {len(left)} files were left elsewhere{_first([*refused, *left])}.",
+            f"{', '.join(due)} is right; {len(left)} files were left elsewhere{first_of([*refused, *left])}.",
         )
 
 
@@ -319,12 +315,12 @@ def _at_once(room: Room, openers: Sequence[others.Process]) -> Iterator[Finding]
             entries = {str(answer.get("entry")) for answer in found}
             refused = [answer["said"] for answer in found if "refused" in answer]
             if len(answers) != 1 or len(entries) != 1 or refused or ledger.spent != due:
-                told = f"{len(answers)} answers, {len(entries)} entries, ε = {ledger.spent} of {due}{_first(refused)}"
+                told = f"{len(answers)} answers, {len(entries)} entries, ε = {ledger.spent} of {due}{first_of(refused)}"
                 wrong.append(told)
         yield Finding(
             f"L2: four processes that ask for the same {call} at once are charged once and show one answer",
             not wrong,
-            f"{len(wrong)} of {rounds} rounds had other answers or charges, 0 are right{_first(wrong)}.",
+            f"{len(wrong)} of {rounds} rounds had other answers or charges, 0 are right{first_of(wrong)}.",
         )
 
 
@@ -371,5 +367,5 @@ def _beyond(room: Room, openers: Sequence[others.Process]) -> Finding:
     return Finding(
         "L1: four processes that ask different questions at once are granted no more than the total or cap has",
         not wrong,
-        f"{len(wrong)} of {rounds} rounds granted other than 2 questions of ε = 0.4, 0 are right{_first(wrong)}.",
+        f"{len(wrong)} of {rounds} rounds granted other than 2 questions of ε = 0.4, 0 are right{first_of(wrong)}.",
     )

@@ -6,7 +6,7 @@ chance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -23,7 +23,7 @@ from ...question.query import Statistic
 from ...question.schema import keys, number, plain
 from ...release.bounds import Bounds, ends, plan_bounds, seen
 from ...release.result import Release
-from ..finding import Finding
+from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.again import read_once, silence, with_cells
 from ..tools.noise import all_inside, whole_law
@@ -41,10 +41,6 @@ def forecasts(room: Room) -> Iterator[Finding]:
     yield from _private_bounds(room, random)
     yield _found_keys(room, random)
     yield _median_bars(room)
-
-
-def _told(wrong: Sequence[object], number: int) -> str:
-    return f"{len(wrong)} of {number:,} are wrong, 0 are allowed" + (f": {wrong[0]}" if wrong else "")
 
 
 # --- wanted errors ---
@@ -78,7 +74,7 @@ def _aimed(room: Room, random: Random, tries: int) -> Finding:
         less = _with(plan, plan.epsilon - Fraction(1, NANO))
         if not _meets(plan, wanted) or (less is not None and _meets(less, wanted)):
             wrong.append(f"{asked} at an error of {error}: ε = {plan.epsilon}")
-    return Finding(f"the ε of wanted errors (seed {SEED})", not wrong, _told(wrong, tries))
+    return Finding(f"the ε of wanted errors (seed {SEED})", not wrong, all_right(wrong, tries))
 
 
 def _with(plan: Plan, epsilon: Fraction) -> Plan | None:
@@ -136,7 +132,7 @@ def _expected(room: Room) -> Iterator[Finding]:
             tried += len(statistics)
             wrong += [f"{what}: {fault}" for each in plan.forecasts if (fault := _unexpected(made, each))]
         about = ", ".join(f"{name} {value}" for name, value in described.items()) or "rows"
-        yield Finding(f"bars are as planned, {about}", not wrong, _told(wrong, tried))
+        yield Finding(f"bars are as planned, {about}", not wrong, all_right(wrong, tried))
 
 
 def _unexpected(made: Release, forecast: Forecast) -> str | None:
@@ -194,8 +190,8 @@ def _private_bounds(room: Room, random: Random) -> Iterator[Finding]:
             inside = [each.value for each in found.occupied] == [300, 300] and found.outside[0] == 0
             right = inside and (found.low, found.high) == due
             placed += [] if right else [f"{name}: {found.low} to {found.high}"]
-    yield Finding("empty bins of private bounds", not wrong, _told(wrong, 4))
-    yield Finding("private bounds without noise", not placed, _told(placed, 4))
+    yield Finding("empty bins of private bounds", not wrong, all_right(wrong, 4))
+    yield Finding("private bounds without noise", not placed, all_right(placed, 4))
 
 
 def _found_keys(room: Room, random: Random) -> Finding:
@@ -214,7 +210,7 @@ def _found_keys(room: Room, random: Random) -> Finding:
         fine = sure[0] >= confidence > sure[1] and found.plan.scale == scale
         wrong += [] if fine and len(found.rows) == 6 else [f"{how}: ±{margin} holds with {sure[0]:.4f}"]
     hidden = 1e-30  # noise of 370 rows at a scale of at most 4: far below
-    return Finding("the bars of found keys", not wrong, _told(wrong, len(described)), hidden)
+    return Finding("the bars of found keys", not wrong, all_right(wrong, len(described)), hidden)
 
 
 def _median_bars(room: Room) -> Finding:
@@ -243,4 +239,4 @@ def _median_bars(room: Room) -> Finding:
             wrong += (
                 [] if allowed / 3 <= beyond <= allowed * 1.001 else [f"{moved} rows: {beyond:.5f} of {allowed:.5f}"]
             )
-    return Finding("the ends of a median's bar, by the law of their noise", not wrong, _told(wrong, 6))
+    return Finding("the ends of a median's bar, by the law of their noise", not wrong, all_right(wrong, 6))

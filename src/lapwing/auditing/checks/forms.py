@@ -20,7 +20,7 @@ from ...question import query
 from ...question.schema import keys, number
 from ...release.discover import plan_keys
 from ...release.result import Release
-from ..finding import Finding
+from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.again import read_once, silence, with_cells
 from ..tools.noise import at_least
@@ -36,10 +36,6 @@ def forms_of_answers(room: Room) -> Iterator[Finding]:
     yield from _forms(room)
     yield _huge(room, random)
     yield _key_plans(room, random, 300 if room.deep else 30)
-
-
-def _told(wrong: Sequence[object], tried: int) -> str:
-    return f"{len(wrong)} of {tried:,} are wrong, 0 are allowed" + (f": {wrong[0]}" if wrong else "")
 
 
 # --- records ---
@@ -61,7 +57,7 @@ def _records(random: Random) -> Finding:
     tried += 1
     short = isinstance(record[0][0], dict)
     wrong += [] if short and np.array_equal(unpacked(record[0][0], many.size), many) else ["many"]
-    return Finding(f"integers in a record (seed {SEED})", not wrong, _told(wrong, tried))
+    return Finding(f"integers in a record (seed {SEED})", not wrong, all_right(wrong, tried))
 
 
 def _additions(random: Random) -> Finding:
@@ -76,7 +72,7 @@ def _additions(random: Random) -> Finding:
                 due[place] += value
             found = add(column(noise), np.array(places), column(values)).tolist()
             wrong += [] if found == due else [f"{first} and {second} bits"]
-    return Finding("sums of integers and noise", not wrong, _told(wrong, len(sizes) ** 2))
+    return Finding("sums of integers and noise", not wrong, all_right(wrong, len(sizes) ** 2))
 
 
 # --- forms ---
@@ -123,7 +119,7 @@ def _forms(room: Room) -> Iterator[Finding]:
         forms["to_polars"] = made.to_polars().to_dicts()
         forms["to_arrow"] = made.to_arrow().to_pylist()
     wrong = [form for form, rows in forms.items() if not _is_answer(rows, due)]
-    told = f"{_told(wrong, len(forms))}" + (f"; not installed: {', '.join(lacking)}" if lacking else "")
+    told = f"{all_right(wrong, len(forms))}" + (f"; not installed: {', '.join(lacking)}" if lacking else "")
     yield Finding("the forms of an answer", not wrong, told)
     yield _views(made)
 
@@ -200,7 +196,7 @@ def _huge(room: Room, random: Random) -> Finding:
             near = 1e-9 * (abs(due) + margin) + 1
             fine = abs(value - due) <= near and abs(high - value - margin) <= near and abs(value - low - margin) <= near
             wrong += [] if fine else [f"{name} of {cell}: {value}, {low} to {high}"]
-    return Finding("numbers of up to 90 bits, shown", not wrong, _told(wrong, len(sizes) * len(made)))
+    return Finding("numbers of up to 90 bits, shown", not wrong, all_right(wrong, len(sizes) * len(made)))
 
 
 def _key_plans(room: Room, random: Random, tries: int) -> Finding:
@@ -221,4 +217,4 @@ def _key_plans(room: Room, random: Random, tries: int) -> Finding:
         fine = lost <= float(delta) * (1 + 1e-9) and before > delta and sure >= 0.95 * (1 - 1e-9) and less < 0.95
         told = f"ε = {epsilon}, δ = {delta}, {each} keys: {lost:.3g}, {sure:.4f}"
         wrong += [] if fine and plan.scale == scale else [told]
-    return Finding(f"plans for keys (seed {SEED})", not wrong, _told(wrong, tries))
+    return Finding(f"plans for keys (seed {SEED})", not wrong, all_right(wrong, tries))

@@ -8,7 +8,7 @@ has no computation for is a finding that fails.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -34,7 +34,7 @@ from ...noise.intervals import (
     variance_interval,
 )
 from ...noise.mechanism import LaplaceMechanism
-from ..finding import Finding
+from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.noise import CONTEXT, all_inside, at_least, decay_of, mass, outside, real_tail, upto, whole_law
 
@@ -69,10 +69,6 @@ def formulas(room: Room) -> Iterator[Finding]:
     yield _sums_of_whole_noise(Random(SEED), tries // 3)
 
 
-def _told(wrong: Sequence[object], number: int) -> str:
-    return f"{len(wrong)} of {number:,} are wrong, 0 are allowed" + (f": {wrong[0]}" if wrong else "")
-
-
 def _members(kind: type, known: dict[str, Right], tries: int) -> Iterator[Finding]:
     public = [name for name in vars(kind) if not name.startswith("_") and name not in ("scale", "law")]
     for name in public:
@@ -85,7 +81,7 @@ def _members(kind: type, known: dict[str, Right], tries: int) -> Iterator[Findin
             law: Any = Error(Laplace(scale)) if kind is Error else kind(scale)
             case = _case(random, scale)
             wrong += [] if known[name](law, case) else [case]
-        yield Finding(f"{kind.__name__}.{name} (seed {SEED})", not wrong, _told(wrong, tries))
+        yield Finding(f"{kind.__name__}.{name} (seed {SEED})", not wrong, all_right(wrong, tries))
 
 
 def _scale(random: Random) -> Fraction:
@@ -242,7 +238,7 @@ def _functions(tries: int) -> Iterator[Finding]:
         number = tries if name != "ratio_interval" else tries // 3  # each compares 41 positions
         for _ in range(number):
             wrong += [] if _FUNCTIONS[name](random) else [name]
-        yield Finding(f"{name} (seed {SEED})", not wrong, _told(wrong, number))
+        yield Finding(f"{name} (seed {SEED})", not wrong, all_right(wrong, number))
 
 
 def _squared_error(epsilon: Fraction, n: int, mechanism: str) -> Decimal:
@@ -392,7 +388,7 @@ def _mechanism_intervals(random: Random, tries: int) -> Finding:
         held, narrower = all_inside(scale, m, many), all_inside(scale, m - (1 if whole else 2), many)
         wanted = exact.as_decimal(share, CONTEXT)
         wrong += [] if held >= wanted > narrower else [f"Δ = {mechanism.sensitivity}, ε = {epsilon}, {cells} cells"]
-    return Finding(f"intervals of mechanisms (seed {SEED})", not wrong, _told(wrong, tries))
+    return Finding(f"intervals of mechanisms (seed {SEED})", not wrong, all_right(wrong, tries))
 
 
 def _sums_of_whole_noise(random: Random, tries: int) -> Finding:
@@ -411,4 +407,4 @@ def _sums_of_whole_noise(random: Random, tries: int) -> Finding:
         narrower = float(law[middle - less : middle + less + 1].sum()) if less >= 0 else 0.0
         right = held >= share - 1e-9 and (narrower < share or reach < 2 * max(weights))
         wrong += [] if right else [f"weights {weights}, scale {scale}: ±{margin:.2f} holds with {held:.6f} of {share}"]
-    return Finding(f"margins of weighted sums of noise (seed {SEED})", not wrong, _told(wrong, tries))
+    return Finding(f"margins of weighted sums of noise (seed {SEED})", not wrong, all_right(wrong, tries))

@@ -30,7 +30,7 @@ from ...release.pipeline import question
 from ...release.recall import recall
 from ...release.result import Release
 from ...source import Source
-from ..finding import Finding
+from ..finding import Finding, first_of
 from ..room import Room
 from ..tools.conditions import draw_condition, holds
 from ..tools.fields import (
@@ -58,7 +58,7 @@ def identity(room: Room) -> Iterator[Finding]:
     yield Finding(
         "L2: every parameter of a question is changed here",
         not lost,
-        f"{len(lost)} parameters have no values in tools/fields.py, 0 are allowed{_first(lost)}.",
+        f"{len(lost)} parameters have no values in tools/fields.py, 0 are allowed{first_of(lost)}.",
     )
     with _asker(room) as asker:
         yield from _told_apart(asker)
@@ -143,10 +143,6 @@ def _difference(made: Made, fresh: Made | None) -> str:
     return f"{', '.join(names)} of entry {made.entry} are not its own"
 
 
-def _first(texts: Sequence[str]) -> str:
-    return f": {texts[0]}" if texts else ""
-
-
 # --- questions that differ ---
 
 _UNCHANGED = {
@@ -215,7 +211,7 @@ def _told_apart(asker: _Asker) -> Iterator[Finding]:
         "L2: questions that read, scale or group in another way are other questions",
         not mixed and len(planned) > len(asked) * 9 // 10,
         f"{len(planned)} questions are {len(keys)} in the ledger, {len(refused)} more were refused; {len(mixed)} were "
-        f"taken for another, 0 are right{_first(mixed)}.",
+        f"taken for another, 0 are right{first_of(mixed)}.",
     )
     yield _changed(asked, planned)
     for each in asked if asker.room.deep else _some(asked):
@@ -229,7 +225,7 @@ def _told_apart(asker: _Asker) -> Iterator[Finding]:
         not asker.wrong and len(asker.refused) < len(asker.answers) // 10,
         f"{len(asker.answers)} questions were asked, {len(asker.refused)} refused; {repeated} were answered from the "
         f"record, {len(asker.wrong)} of them with another answer than a new ledger gives, 0 are right"
-        f"{_first(asker.wrong)}.",
+        f"{first_of(asker.wrong)}.",
     )
 
 
@@ -258,7 +254,7 @@ def _changed(asked: Sequence[AskedQuestion], planned: dict[str, _Planned]) -> Fi
         "L2: every field of a question makes another question",
         not lost,
         f"{len(known)} fields and parameters of the source and the question; {len(lost)} never told two apart, "
-        f"0 are right{_first(lost)}.",
+        f"0 are right{first_of(lost)}.",
     )
 
 
@@ -282,7 +278,7 @@ def _in_other_words(asker: _Asker) -> Iterator[Finding]:
             f"L2: {what} is the same question",
             made is not None and not charged and not wrong,
             f"{charged} of {len(again)} other ways to ask were not answered from the record, and {len(wrong)} got "
-            f"other values for what they asked, 0 are right{_first([*refused, *wrong])}.",
+            f"other values for what they asked, 0 are right{first_of([*refused, *wrong])}.",
         )
 
 
@@ -398,7 +394,7 @@ def _recorded(asker: _Asker) -> Finding:
         "L2: the ledger alone gives every answer again, and its SQL is the same question",
         not wrong,
         f"{len(chosen)} entries were shown from the ledger and {again} were asked again as their SQL; {len(wrong)} "
-        f"differ, 0 are right{_first(wrong)}.",
+        f"differ, 0 are right{first_of(wrong)}.",
     )
 
 
@@ -446,19 +442,19 @@ def _conditions(room: Room) -> Iterator[Finding]:
         "L2: conditions that hold for other rows are other questions",
         not mixed,
         f"{number} random conditions (seed {seed}) are {len(rows)} questions; {len(mixed)} were taken for one that "
-        f"holds for other rows, 0 are right{_first(mixed)}.",
+        f"holds for other rows, 0 are right{first_of(mixed)}.",
     )
     yield Finding(
         "L2: a condition is read as SQL means it",
         not other,
         f"{len(other)} of {number} random conditions (seed {seed}) hold for other rows of {len(numbered)}, 0 are right"
-        f"{_first(other)}.",
+        f"{first_of(other)}.",
     )
     yield Finding(
         "L2: a condition in the ledger is read as it was asked",
         not unread,
         f"{len(unread)} of {number} random conditions (seed {seed}) were read differently, 0 are right"
-        f"{_first(unread)}.",
+        f"{first_of(unread)}.",
     )
 
 

@@ -27,7 +27,7 @@ from ...noise.sampler import BLOCK, coins, discrete_laplace, race, uniform
 from ...question import query
 from ...question.schema import keys, number, plain
 from ...source import Source
-from ..finding import Finding
+from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.aes import aes256
 from ..tools.again import Again, read_once
@@ -80,7 +80,7 @@ def _known_answers() -> Finding:
         words = np.empty(64 + i, np.int64)
         Keystream(key).fill(words)
         wrong += [] if np.array_equal(words, _counted(key, words.size)) else [f"stream {i}"]
-    return Finding("the words of a stream are AES-256 in counter mode", not wrong, _told(wrong, 10))
+    return Finding("the words of a stream are AES-256 in counter mode", not wrong, all_right(wrong, 10))
 
 
 def _pieces() -> Finding:
@@ -101,10 +101,6 @@ def _pieces() -> Finding:
         different += int((some != _counted(key, some.size, start)).sum())
     told = f"{different} words around {len(borders)} places in {found.size:,} differ; 0 are allowed"
     return Finding("a stream in pieces", not different, told)
-
-
-def _told(wrong: list[Any], number: int) -> str:
-    return f"{len(wrong)} of {number} are wrong, 0 are allowed" + (f": {wrong[0]}" if wrong else "")
 
 
 # --- the bytes of the system ---
@@ -169,7 +165,7 @@ def _bytes_of_bits() -> Finding:
             with _served(_Spy(flipped=flipped)):
                 found.add(SYSTEM.bits(size))
         wrong += [] if len(found) == size + 1 else [f"{size} bits, from {sum(spy.asked)} bytes"]
-    return Finding("the bits of single draws", not wrong, _told(wrong, len(sizes)))
+    return Finding("the bits of single draws", not wrong, all_right(wrong, len(sizes)))
 
 
 def _doors(room: Room) -> Iterator[Finding]:
@@ -290,7 +286,7 @@ def _own_words(room: Room) -> Iterator[Finding]:
         noisy = sum(_noisy_cells(part.measurement) * plan.length(part) for part in plan.parts)
         yield _one_each(f"a release of {what}", partial(_cells, asked), noisy)
     missing = [kind.__name__ for kind in KINDS if kind not in kinds]
-    yield Finding("the kinds of measurements whose words are followed", not missing, _told(missing, len(KINDS)))
+    yield Finding("the kinds of measurements whose words are followed", not missing, all_right(missing, len(KINDS)))
     mechanism, huge, many = LaplaceMechanism(10**6, 1), LaplaceMechanism(2**60, 1), 40
     yield _one_each("an array", lambda e: discrete_laplace(10**6, many, entropy=e).tolist(), many)
     yield _one_each("an array of a large scale", lambda e: discrete_laplace(2**45, many, entropy=e).tolist(), many)

@@ -6,7 +6,6 @@ randomness is drawn, the shape of the answer, scales, the ledger, errors.  The i
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from ...release.result import Release
 from ...source import Source
 from ..finding import Finding
 from ..room import Room
+from ..tools.injecting import watching
 from ..tools.neighbors import SEED, TYPES, Question, Row, source, together
 
 _OTHERS: tuple[Row, ...] = ((1.0, 1, "a"), (2.5, 2, "b"))
@@ -191,11 +191,5 @@ def _watched(trace: Trace) -> Iterator[None]:
         if threading.current_thread() is threading.main_thread():
             trace.functions.append(f"{module}.{name}")
 
-    before, before_threads = sys.getprofile(), threading.getprofile()
-    threading.setprofile(note)
-    sys.setprofile(note)
-    try:
+    with watching(note):
         yield
-    finally:
-        sys.setprofile(before)
-        threading.setprofile(before_threads)

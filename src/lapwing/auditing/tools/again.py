@@ -15,7 +15,6 @@ import numpy as np
 
 from ...engine.connect import connect
 from ...engine.table import Integers
-from ...ledger.entry import Budget, Entry
 from ...measure import measurement, selection
 from ...measure.cells import recorded
 from ...measure.linear import Noisy
@@ -23,6 +22,7 @@ from ...noise.entropy import SYSTEM, Entropy
 from ...plan.plan import Plan
 from ...release.pipeline import make_release
 from ...release.result import Release
+from .paper import Paper
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Again:
     def release(self, entropy: Entropy = SYSTEM) -> Release:
         """Return a new release, with noise of its own."""
         table: Any = _Still(self.plan, self.integers)
-        ledger: Any = _Unwritten()
+        ledger: Any = Paper()
         return make_release(self.plan, table, ledger, entropy=entropy)
 
 
@@ -71,27 +71,6 @@ class _Still:
     def guarded(self, _what: str, _budget: str, work: Callable[[], T]) -> T:
         """Return what the work returns."""
         return work()
-
-
-class _Unwritten:
-    """Stands for a ledger: every question is new, and nothing is written."""
-
-    where = "nowhere"
-
-    def find(self, *_: object) -> None:
-        """Find nothing."""
-
-    def charge(self, question: Any, epsilon: Fraction, delta: Fraction, analyst: str | None) -> Entry:
-        """Return an entry for the question."""
-        return Entry(2, "", "charge", analyst, question, epsilon, delta, None, epsilon, "")
-
-    def record(self, entry: Entry, answer: Any) -> Any:
-        """Return the answer."""
-        return answer
-
-    def after(self, number: int) -> tuple[Budget, Budget, str | None]:
-        """Return budgets without limits."""
-        return Budget(None, Fraction(1), Fraction(0)), Budget(None, Fraction(1), Fraction(0)), None
 
 
 @contextmanager

@@ -91,7 +91,7 @@ def _path(frame: FrameType | None) -> tuple[str, ...]:
 
 
 @contextmanager
-def _watching(watch: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
+def watching(watch: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
     """Call ``watch`` with every call and return, in this thread and in those that begin meanwhile."""
     here, there = sys.getprofile(), threading.getprofile()
     threading.setprofile(watch)
@@ -107,7 +107,7 @@ def _watching(watch: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
 def counting() -> Iterator[list[Step]]:
     """Yield a list to which the steps are added as they happen."""
     found: list[Step] = []
-    with _watching(_Counted(found.append)):
+    with watching(_Counted(found.append)):
         yield found
 
 
@@ -121,7 +121,7 @@ def acting_at(step: Step, act: Callable[[], None]) -> Iterator[list[Step]]:
             reached.append(now)
             act()
 
-    with _watching(_Counted(at, step.path[-1])):
+    with watching(_Counted(at, step.path[-1])):
         yield reached
 
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
@@ -27,7 +26,6 @@ from ...engine import duckdb as engine
 from ...engine.connect import connect
 from ...engine.table import Table
 from ...errors import LapwingError
-from ...ledger.entry import Budget, Entry
 from ...plan.plan import Plan
 from ...question.query import literal
 from ...release.bounds import Bounds, find_bounds, plan_bounds
@@ -36,7 +34,9 @@ from ...release.pipeline import make_release
 from ...release.result import Release
 from ...source import Source
 from ..room import Room
+from .conditions import quoted
 from .listening import listening
+from .paper import Paper
 from .script import NoOther, Script, scripted
 from .worlds import Row, World
 
@@ -44,32 +44,9 @@ NAME = "t"
 _LIBRARIES = {"pandas": "pandas", "Polars": "polars", "Arrow": "pyarrow"}
 _FRAMES = ("pandas", "polars", "arrow")
 _CLOCK = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?")
-_TIME = "2000-01-01T00:00:00+00:00"
 
 Answer = Release | Bounds | Discovery
 Planned = Plan | KeyPlan
-
-
-class Paper:
-    """Stands for a ledger, and keeps nothing: every question is new and is granted."""
-
-    where = "paper"
-    delta = Budget(None, Fraction(1), Fraction(0))
-
-    def find(self, question: Any, epsilon: Fraction, delta: Fraction) -> None:
-        """Return no entry."""
-
-    def charge(self, question: Any, epsilon: Fraction, delta: Fraction, analyst: str | None) -> Entry:
-        """Return an entry without an answer."""
-        return Entry(2, _TIME, "charge", analyst, question, epsilon, delta, None, epsilon, "")
-
-    def record(self, entry: Entry, answer: Any) -> Any:
-        """Return the answer as a ledger would."""
-        return json.loads(json.dumps(answer, allow_nan=False))
-
-    def after(self, number: int) -> tuple[Budget, Budget, str]:
-        """Return budgets, and a time that is always the same."""
-        return self.delta, self.delta, _TIME
 
 
 @dataclass(frozen=True)
@@ -166,7 +143,7 @@ class Running:
         arrays = {name: np.array(cells, dtype=object) for name, cells in given.items()}
         arrays["times"] = np.array([row[-1] for row in rows], dtype=np.int64)
         chosen = ", ".join(
-            f"CAST(c{i} AS {kind}) AS {_quoted(name)}" for i, (name, kind) in enumerate(zip(names, types, strict=True))
+            f"CAST(c{i} AS {kind}) AS {quoted(name)}" for i, (name, kind) in enumerate(zip(names, types, strict=True))
         )
         connection = self.root.cursor()
         connection.register("given", arrays)
@@ -269,7 +246,3 @@ def _frame(form: str, columns: Mapping[str, Sequence[Any]], types: Sequence[str]
     kinds = {"VARCHAR": arrow.string(), "DOUBLE": arrow.float64(), "BIGINT": arrow.int64()}
     kinds |= {"BOOLEAN": arrow.bool_(), "DATE": arrow.date32()}
     return arrow.table({n: arrow.array(list(c), kinds[t]) for (n, c), t in zip(columns.items(), types, strict=True)})
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
