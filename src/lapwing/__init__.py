@@ -8,6 +8,7 @@
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
     Source                       a table about people: plan, release, sql; discover and bounds find keys and bounds
     number, keys, Column         what a column may hold: bounds, or keys to group by; both return a Column
+    file, File                   how the files of a table are written: delimiter, decimal mark, encoding, …
     count, people, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
     Plan, Release, Discovery, Bounds
@@ -30,6 +31,7 @@ from .noise.distributions import DiscreteLaplace, Laplace
 from .noise.intervals import epsilon_for, size_for
 from .noise.mechanism import LaplaceMechanism, laplace, randomized_response
 from .noise.sampler import discrete_laplace
+from .question.file import File, file
 from .question.query import cdf, count, histogram, mean, median, people, proportion, quantile, std, variance
 from .question.query import max as max  # public too, though not in __all__
 from .question.query import min as min
@@ -54,6 +56,7 @@ __all__ = [
     "Column",
     "Discovery",
     "DiscreteLaplace",
+    "File",
     "Laplace",
     "LaplaceMechanism",
     "Ledger",
@@ -68,6 +71,7 @@ __all__ = [
     "discrete_laplace",
     "epsilon_for",
     "errors",
+    "file",
     "histogram",
     "keys",
     "laplace",

@@ -40,6 +40,7 @@ from .noise.mechanism import NINETY_FIVE
 from .plan.plan import Plan, bar_confidence
 from .plan.planning import make_plan
 from .question import sql
+from .question.file import AS_USUAL, File
 from .question.query import Query, Statistic
 from .question.schema import Column, Schema, make_schema
 from .release.bounds import Bounds, find_bounds, plan_bounds
@@ -107,6 +108,7 @@ class Source:
             data frames and tables on servers in ~/.local/share/lapwing: one name, one budget, wherever you work.
         version: change it when the data changes, so that recorded answers are not given for other data.  A recorded
             answer says when it was recorded, and for files whether they were modified since.
+        file: how the files are written, if not as usual: ``lw.file(delimiter=";", decimal=",", encoding="latin-1")``.
     """
 
     @_by_name
@@ -124,11 +126,14 @@ class Source:
         delta: Number | None = None,
         ledger: str | PathLike[str] | None = None,
         version: str | None = None,
+        file: File | None = None,
     ) -> None:
+        if file is not None and not isinstance(file, File):
+            raise InvalidParameter(file, "file", "lw.file(…)")
         described = (name, columns, person, rows_per_person, neighbors, version)
-        self._table = connect(table, name)
+        self._table = connect(table, name, file or AS_USUAL)
         every_row_counts = _public_rows(self._table, public_rows, person, neighbors)
-        self.schema: Schema = make_schema(*described, every_row_counts=every_row_counts)
+        self.schema: Schema = make_schema(*described, every_row_counts=every_row_counts, file=file or AS_USUAL)
         self.epsilon = None if epsilon is None else exact.epsilon(epsilon)
         self.delta = None if delta is None else exact.delta(delta)
         if ledger is not None and not isinstance(ledger, str | PathLike):
@@ -392,7 +397,8 @@ class Source:
         declared = {**schema.columns, **(columns or {}), **more}
         described = (declared, schema.person, schema.rows_per_person, schema.neighbors, schema.version)
         other = copy(self)
-        other.schema = make_schema(schema.name, *described, every_row_counts=schema.every_row_counts)
+        counts = schema.every_row_counts
+        other.schema = make_schema(schema.name, *described, every_row_counts=counts, file=schema.file)
         return other
 
     def _query(

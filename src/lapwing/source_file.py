@@ -16,6 +16,7 @@ from typing import Any
 from .engine.connect import connect, is_url, public, title
 from .engine.names import folded
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, RequestError, suggestion
+from .question.file import File, file
 from .question.schema import KINDS, Column, Kind, keys, number, plain
 from .report import toml, toml_name
 
@@ -32,9 +33,11 @@ CSV = "CSV"
 """Used instead of a type: cells of a CSV file are texts, and are read as the declared type of the column."""
 
 FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
-           "version", "columns")  # fmt: skip
+           "version", "file", "columns")  # fmt: skip
+FILE_FIELDS = ("format", "delimiter", "quote", "encoding", "header", "names", "decimal", "thousands", "dates",
+               "missing", "part")  # fmt: skip
 COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
-"""The fields of a source file, and those of one of its columns."""
+"""The fields of a source file, those of its description of files, and those of one of its columns."""
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
@@ -120,15 +123,15 @@ def _column(name: str, kind: str, read: Sequence[Kind]) -> str:
 
 def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
     """Return what a source file holds: the table, the columns that it declares, and all other fields, unchecked."""
-    file = Path(path)
+    place = Path(path)
     problem = None
     try:
-        fields = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        fields = tomllib.loads(place.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeError):
         problem = "could not be read", "Make a source file with `lapwing init TABLE`."
     except tomllib.TOMLDecodeError as error:
         advice = "See docs/reference/source.md."
-        if file.suffix.lower() != ".toml":
+        if place.suffix.lower() != ".toml":
             advice = "A table needs a source file first: `lapwing init TABLE` makes one."
         problem = f"is not TOML: {error}", advice
     except (ValueError, RecursionError):
@@ -142,6 +145,8 @@ def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
     if not isinstance(columns, dict):
         raise InvalidSource(path, "has columns that are not tables", "Write [columns.age] and so on.")
     declared = {str(name): _declared(name, column_fields, path) for name, column_fields in columns.items()}
+    if "file" in fields:
+        fields["file"] = _file(fields["file"], path)
     table = fields.pop("table")
     if not isinstance(table, str):
         raise InvalidSource(path, "has a table that is not a text", 'Write table = "visits.csv".')
@@ -186,5 +191,20 @@ def _declared(name: str, fields: Any, path: str) -> Column:
     except InvalidSource:
         raise
     except RequestError as error:
-        why = str(error).replace(f" {NOTHING_DRAWN}", "").rstrip(".")
-        raise InvalidSource(path, f"is refused{where}: {why}", "Change the declaration.") from None
+        raise _unfit(path, where, error) from None
+
+
+def _file(fields: Any, path: str) -> File:
+    """Return how a source file says that the files of its table are written."""
+    if not isinstance(fields, dict):
+        raise InvalidSource(path, "has a file that is not a table", "Write [file], and its fields below.")
+    _refuse_unknown(fields, FILE_FIELDS, path, " in [file]")
+    try:
+        return file(**fields)
+    except RequestError as error:
+        raise _unfit(path, " in [file]", error) from None
+
+
+def _unfit(path: str, where: str, error: RequestError) -> InvalidSource:
+    why = str(error).replace(f" {NOTHING_DRAWN}", "").rstrip(".")
+    return InvalidSource(path, f"is refused{where}: {why}", "Change the declaration.")

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
+from lapwing.engine import connection as opened
 from lapwing.engine import duckdb as engine
+from lapwing.engine.connection import connected
 from lapwing.engine.connect import connect
 from lapwing.engine.write_sql import lower
 from lapwing.measure.measurement import Sums
@@ -219,7 +221,7 @@ def test_a_relation_is_copied_only_as_far_as_it_is_needed():
 
 def test_the_engine_is_set_up_as_the_claims_need_it():
     setting = "SELECT current_setting('disabled_optimizers'), current_setting('TimeZone')"
-    with engine._connected() as connection:
+    with connected() as connection:
         assert connection.execute(setting).fetchone() == ("statistics_propagation", "UTC")
     sql = plan_of(schema_of(True, 1, "add_remove"), (lw.mean("x"),)).sql
     assert "isfinite(" in sql
@@ -276,7 +278,7 @@ def test_E3_T3_T4_the_same_integers_in_every_form_order_and_number_of_threads(se
     expected = [engine_tally(schema, plan, make(rows, "arrow", None)) for plan in plans]
     for form in FORMS:
         rng.shuffle(rows)
-        monkeypatch.setitem(engine._CONFIG, "threads", str(rng.choice([1, 2, 4])))
+        monkeypatch.setitem(opened._CONFIG, "threads", str(rng.choice([1, 2, 4])))
         table = make(rows, form, tmp_path, names=list(TYPES))
         assert [engine_tally(schema, plan, table) for plan in plans] == expected, form
 
@@ -333,7 +335,7 @@ def test_E3_a_limit_of_memory_changes_no_integer(tmp_path, monkeypatch):
             monkeypatch.setenv("LAPWING_MEMORY", limit)
         found.append([column.tolist() for column in table.tally(schema, plan.lowered).sums])
     assert found[0] == found[1]
-    with engine._connected() as connection:
+    with connected() as connection:
         assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == ("38.1 MiB",)
 
 

@@ -23,6 +23,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.engine import duckdb as engine
+from lapwing.engine.connection import connected
 from lapwing.engine import frames, reading
 from lapwing.engine.connect import connect
 from lapwing.engine.table import Problem
@@ -183,7 +184,7 @@ def test_E0_one_odd_cell_changes_no_other_in_pandas(base):
 @pytest.mark.parametrize("base", BASES)
 def test_E0_one_odd_person_makes_no_others_one_or_two(base):
     compared = 0
-    with engine._connected() as connection:
+    with connected() as connection:
         for dtype, series in pandas_dtypes(BASES[base]).items():
             before = people(series, connection)
             for odd in ODD[::3]:

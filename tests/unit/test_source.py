@@ -462,7 +462,7 @@ def test_a_source_says_what_its_arguments_are_called(given, meant):
     with pytest.raises(errors.UnknownArgument, match=f'Source has no argument {given} .*Did you mean "{meant}"'):
         lw.Source(pd.DataFrame({"x": [1]}), name="t", columns={}, **{given: 1})
     with pytest.raises(
-        errors.UnknownArgument, match=r"Source has no argument qqq \(it has table, name, .*version\)\. No"
+        errors.UnknownArgument, match=r"Source has no argument qqq \(it has table, name, .*version, file\)\. No"
     ):
         lw.Source(pd.DataFrame({"x": [1]}), name="t", columns={}, qqq=1)
 

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..errors import InvalidAddress
+from ..errors import InvalidAddress, InvalidSource
+from ..question.file import AS_USUAL, File
 from .duckdb import DuckDBTable
 from .postgres import PostgresTable, relation_names
 from .spark import SparkTable, is_spark
@@ -21,8 +22,10 @@ _HARMLESS = ("use_ssl", "user_id")
 """The settings of a Spark Connect URL that may be stored."""
 
 
-def connect(given: Any, name: str) -> Table:
+def connect(given: Any, name: str, file: File = AS_USUAL) -> Table:
     """Return the table; nothing is opened before the first question."""
+    if file != AS_USUAL and (is_spark(given) or (isinstance(given, str) and is_url(given))):
+        raise InvalidSource(name, "describes a file, but its table is on a server", "Leave file out.")
     if isinstance(given, str) and given.startswith(_POSTGRES):
         return PostgresTable(given, name)
     if is_spark(given) or (isinstance(given, str) and given.startswith(_SPARK)):
@@ -30,7 +33,7 @@ def connect(given: Any, name: str) -> Table:
     if isinstance(given, str) and is_url(given):
         allowed = "the path of a file, or what begins with postgresql://, spark: or sc://"
         raise InvalidAddress("table", f"Give {allowed}.")
-    return DuckDBTable(given, name)
+    return DuckDBTable(given, name, file)
 
 
 def is_url(table: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +19,7 @@ from uuid import UUID
 import numpy as np
 
 from ..question.schema import Kind
+from .given import Wanted
 from .reading import EXACT, MARK
 from .table import Problem
 
@@ -41,14 +41,6 @@ _NEARLY = (
     ("pyarrow.dataset", "Dataset", "an Arrow table: dataset.to_table() makes one"),
 )
 """Classes of tables, by their libraries; and classes that are almost tables, with what turns them into tables."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """A column to read: its position in the frame, and what it is declared as; None for the person."""
-
-    place: int
-    kind: Kind | None
 
 
 def maker_of(given: Any) -> str | None:

@@ -11,7 +11,27 @@ from typing import Any
 import duckdb
 
 from ..question.query import literal, quoted
+from .connection import connected
+from .given import Cells, Files, Wanted
 from .table import Field, Problem, short
+
+
+class ParquetFiles(Files):
+    """A path or glob of Parquet files."""
+
+    def fields(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Field]:
+        files = self.paths
+        for file in files:
+            check_parquet(file)
+        if connection is not None:
+            return parquet_fields(connection, files)
+        with connected() as temporary:
+            return parquet_fields(temporary, files)
+
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+        chosen = [fields[each.place] for each in wanted]
+        sql = parquet_sql(self.paths, [field.name for field in chosen])
+        return Cells(sql, [field.type for field in chosen], [False] * len(chosen))
 
 
 def _list(files: list[str]) -> str:

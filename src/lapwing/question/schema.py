@@ -31,6 +31,7 @@ from ..errors import (
 )
 from ..exact import Number as NumberLike
 from ..sensitivity import Neighbors
+from .file import AS_USUAL, File
 
 Kind = Literal["text", "number", "integer", "date", "boolean"]
 Key = str | int | bool | date
@@ -341,6 +342,7 @@ class Schema:
     neighbors: Neighbors = "add_remove"
     version: str | None = None
     every_row_counts: bool = True
+    file: File = AS_USUAL
 
     def column(self, asked: str) -> tuple[str, Column]:
         """Return the declared column of this name; SQL may write it in upper or lower case."""
@@ -372,6 +374,7 @@ def make_schema(
     neighbors: object,
     version: object,
     every_row_counts: bool = True,
+    file: File = AS_USUAL,
 ) -> Schema:
     """Return the schema, checked."""
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= 100 or name != name.strip():
@@ -404,4 +407,4 @@ def make_schema(
     bound = exact.whole(rows_per_person, "rows_per_person", MAX_ROWS_PER_PERSON)
     if version is not None and (not isinstance(version, str) or len(version) > 200):
         raise InvalidParameter(version, "version", "a text")
-    return Schema(name, declared, person, bound, neighbors, version, every_row_counts)
+    return Schema(name, declared, person, bound, neighbors, version, every_row_counts, file)

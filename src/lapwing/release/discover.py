@@ -113,6 +113,8 @@ class KeyPlan:
             "columns": {name: schema.columns[name].kind for name in self.lowered.columns},
             "keys_per_person": self.keys_per_person,
         }
+        if described := schema.file.describe():
+            question["file"] = described
         if schema.version is not None:
             question["version"] = schema.version
         return question if schema.person is None else {**question, "person": schema.person}

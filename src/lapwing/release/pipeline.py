@@ -157,6 +157,8 @@ def question(plan: Plan) -> dict[str, Any]:
     }
     if schema.neighbors == "change_one" and not schema.every_row_counts:
         question["every_row_counts"] = False
+    if described := schema.file.describe():
+        question["file"] = described
     if schema.version is not None:
         question["version"] = schema.version
     if schema.person is not None:

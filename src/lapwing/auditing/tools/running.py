@@ -22,7 +22,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from ...engine import duckdb as engine
+from ...engine import connection as engine
 from ...engine.connect import connect
 from ...engine.table import Table
 from ...errors import LapwingError

@@ -11,7 +11,7 @@ from lapwing.auditing.checks import reading as module
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools.asking import Asking, Refused
 from lapwing.engine import duckdb as engine
-from lapwing.engine import frames, names, records, table
+from lapwing.engine import frames, names, parquet, records, table
 
 
 @pytest.fixture
@@ -129,8 +129,8 @@ def test_a_table_that_is_always_refused_is_found(room, monkeypatch):
 
 
 def test_files_of_a_glob_that_are_not_compared_are_found(room, monkeypatch):
-    fields = engine.parquet_fields
-    monkeypatch.setattr(engine, "parquet_fields", lambda connection, files: fields(connection, files[:1]))
+    fields = parquet.parquet_fields
+    monkeypatch.setattr(parquet, "parquet_fields", lambda connection, files: fields(connection, files[:1]))
     assert len(failing(naming._globs(room))) >= 3
 
 

@@ -1,0 +1,61 @@
+"""CSV files: lines of text, checked and divided into records before DuckDB reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+
+from ..question.file import File
+from . import records
+from .connection import spill_folder
+from .given import Cells, Files, Wanted
+from .header import lacking, same_header, separator_of
+from .table import Field, Problem
+
+
+class CsvFiles(Files):
+    """A path or glob of CSV files."""
+
+    is_text = True
+    stored = False
+
+    def __init__(self, path: str, file: File) -> None:
+        super().__init__(path, file)
+        self.separator = separator_of(path)
+        self._checked: dict[str, records.Checked] = {}
+
+    def fields(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Field]:
+        files = self.paths
+        heads = [records.names(file, self.separator) for file in files]
+        return [Field(name, "VARCHAR") for name in same_header(files, heads)]
+
+    def check_names(self) -> None:
+        """Refuse a CSV file whose header is probably a row, because its cells occur again."""
+        self.fields()  # refuses a first line as a release does
+        file = self.paths[0]
+        if records.begins_with_a_row(file, self.separator):
+            raise Problem(
+                f'cannot be read: the first line of the file "{file}" looks like a row, since one of its cells '
+                "occurs again below",
+                "Put a line with the names of the columns first.",
+            )
+
+    def check(self, wanted: Sequence[Wanted]) -> None:
+        """Refuse a file that is not well formed; a file is read again only if it has changed."""
+        self._checked = {file: records.check(file, self.separator, self._checked.get(file)) for file in self.paths}
+
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+        self.check(wanted)
+        places = [each.place for each in wanted]
+        divided = [records.prepare(each, places, spill_folder(connection)) for each in self._checked.values()]
+        chosen = ", ".join(f"c{at} AS c{i}" for i, at in enumerate(places)) or "1 AS one"
+        sql = f"(SELECT {chosen} FROM ({records.read_sql(divided)}))"
+        return Cells(sql, ["VARCHAR"] * len(places), [False] * len(places))
+
+    def check_unchanged(self) -> None:
+        records.check_unchanged(list(self._checked.values()))
+
+    def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
+        """Return the cause from the shape of the header; its names are not shown: it may be a row."""
+        return lacking(self.path, [str(name) for name in names])

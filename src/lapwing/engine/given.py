@@ -1,0 +1,139 @@
+"""What DuckDB is given to read: files of one format, a data frame, or a relation.
+
+Each kind says which columns it has, refuses what cannot be read before anything is charged, and hands the needed cells
+over as c0, c1, …, in a form in which one cell does not change how another is read (claim E0).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+from glob import glob, has_magic
+from itertools import takewhile
+from pathlib import Path
+
+import duckdb
+
+from ..errors import suggestion
+from ..question.file import File
+from ..question.schema import Kind
+from .table import Field, Problem
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A column to read: its position in the table, and what it is declared as; None for the person."""
+
+    place: int
+    kind: Kind | None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The needed cells: SQL with the columns c0, c1, …, their types, and which were objects, read one by one."""
+
+    sql: str
+    types: Sequence[str]
+    objects: Sequence[bool]
+
+
+class Given(ABC):
+    """A table that DuckDB reads."""
+
+    is_text = False
+    """Whether the rows are lines of text, of which some may be left out because of what is in them."""
+
+    stored = False
+    """Whether the rows are kept as they are, and not the result of a filter."""
+
+    folder: Path | None = None
+    """The folder of its files."""
+
+    @abstractmethod
+    def __repr__(self) -> str: ...
+
+    @abstractmethod
+    def fields(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Field]:
+        """Return the names and types of all columns, in their order; the connection is used if one is needed."""
+
+    @abstractmethod
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+        """Return the SQL that reads columns on this connection."""
+
+    def check(self, wanted: Sequence[Wanted]) -> list[str] | None:
+        """Refuse, before anything is charged, what cannot be read; return types that are known only now."""
+        return None
+
+    def check_unchanged(self) -> None:  # noqa: B027  # most need no more than their names and types
+        """Refuse files that have changed since they were checked."""
+
+    def check_names(self) -> None:  # noqa: B027  # as above
+        """Refuse a table whose names look like cells, before they are written to a file; for ``lapwing init``."""
+
+    def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
+        """Return a possible cause if a column is not among the names, and what to do, from public facts."""
+        return "", "`lapwing init` lists its columns."
+
+    def holds(self, file: Path) -> bool:
+        """Return whether a file is, or if it is made will be, one of the table's."""
+        return False
+
+    def modified(self) -> datetime | None:
+        """Return when its files were last modified."""
+        return None
+
+
+class Files(Given):
+    """A path or glob of files, and how they are written."""
+
+    stored = True
+
+    def __init__(self, path: str, file: File) -> None:
+        self.path = path
+        self.file = file
+
+    def __repr__(self) -> str:
+        return repr(self.path)
+
+    @property
+    def paths(self) -> list[str]:
+        """The file of this name, or those that the glob names, in their order."""
+        return matching(self.path)
+
+    @property
+    def folder(self) -> Path:  # type: ignore[override]
+        """The folder of the file; for a glob, the folder before its first part with a wildcard."""
+        path = Path(self.path)
+        if not has_magic(self.path) or path.exists():
+            return path.parent
+        return Path(*takewhile(lambda part: not has_magic(part), path.parts))
+
+    def holds(self, file: Path) -> bool:
+        same = file.resolve() == Path(self.path).resolve()
+        return same or (has_magic(self.path) and fnmatch(str(file.resolve()), str(Path(self.path).resolve())))
+
+    def modified(self) -> datetime | None:
+        try:
+            return datetime.fromtimestamp(max(Path(file).stat().st_mtime for file in self.paths), UTC)
+        except (OSError, OverflowError, Problem, ValueError):
+            return None
+
+    def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
+        shown = suggestion(column, map(str, names))
+        return "", f"Names are compared exactly; `lapwing init` lists them.{shown}"
+
+
+def matching(path: str) -> list[str]:
+    """Return the file of this name, or those that the glob names, in their order; refuse a name without a file."""
+    files = [path] if Path(path).exists() or not has_magic(path) else sorted(glob(path, recursive=True))  # noqa: PTH207
+    if not files or not Path(files[0]).exists():
+        advice = "Look at what `table` names."
+        if any(part.startswith("~") for part in Path(path).parts):
+            advice = "A ~ is not expanded: write the path in full, or in Python Path(…).expanduser()."
+        elif has_magic(path):
+            advice = "No file matches this pattern. `*` stands for a part of a name, `**` for any folders."
+        raise Problem(f'could not be opened: there is no file "{path}"', advice)
+    return files
