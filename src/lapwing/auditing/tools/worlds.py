@@ -456,11 +456,11 @@ def _question(random: Random, world: World, turn: _Turn) -> DrawnQuestion:
             options = (*options, ("keys_per_person", random.choice((1, 2, 5))))
         return DrawnQuestion(first, (), condition, (), (("column", random.choice(found)), *options), epsilon)
     chosen = [first]
-    if first not in _ALONE and random.random() < 0.45:
+    if first not in _ALONE and random.random() < 0.55:
         others = [
             name for name in constructors() if name not in _ALONE and (name != "people" or world.person is not None)
         ]
-        chosen += random.sample(("count", *others), random.choice((1, 1, 2)))
+        chosen += random.sample(("count", *others), random.choice((1, 2, 4)))
     made = [each for i, name in enumerate(chosen) for each in _statistics(replace(drawing, number=i), name)]
     options = (("by", _by(random, world, made[0][0]) if turn.grouped else ()),)
     if random.random() < 0.15:
