@@ -1490,6 +1490,14 @@ MUTANTS = (
         "default(self._table.folder, name) if ledger is None",
         'default(self._table.folder, f"{name}{version or str()}") if ledger is None',
     ),
+    Mutant(
+        "the command that verifies a ledger forgets the head it was given",
+        "T26",
+        "doors",
+        "cli/ledger.py",
+        "count, last = opened.verify(head), opened.head",
+        "count, last = opened.verify(), opened.head",
+    ),
 )
 
 
