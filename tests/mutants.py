@@ -1458,6 +1458,46 @@ MUTANTS = (
         "            try:\n                yield turn\n"
         "            finally:\n                self._remember(turn.last)\n",
     ),
+    Mutant(
+        "a quantile by groups is charged as if a person stayed in one",
+        "T35",
+        "laws",
+        "measure/selection.py",
+        "if alone and not self.grouped else 2 * widest",
+        "if alone else 2 * widest",
+    ),
+    Mutant(
+        "values at a border are in the bin below, if there are many bins",
+        "T32",
+        "worlds",
+        "engine/write_sql.py",
+        'return f"CASE WHEN {cell} < {to.double(edges[middle])} THEN {below} ELSE {above} END"',
+        'return f"CASE WHEN {cell} <= {to.double(edges[middle])} THEN {below} ELSE {above} END"',
+    ),
+    Mutant(
+        "the order of a quantile is accepted and ignored",
+        "T43",
+        "identity",
+        "question/sql.py",
+        'not isinstance(order[0], exp.Ordered) or order[0].args.get("desc"):',
+        "not isinstance(order[0], exp.Ordered):",
+    ),
+    Mutant(
+        "every version has a ledger of its own",
+        "T46",
+        "doors",
+        "source.py",
+        "default(self._table.folder, name) if ledger is None",
+        'default(self._table.folder, f"{name}{version or str()}") if ledger is None',
+    ),
+    Mutant(
+        "the command that verifies a ledger forgets the head it was given",
+        "T26",
+        "doors",
+        "cli/ledger.py",
+        "count, last = opened.verify(head), opened.head",
+        "count, last = opened.verify(), opened.head",
+    ),
 )
 
 

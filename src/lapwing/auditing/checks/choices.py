@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations, product
 from random import Random
 from typing import Any
 
@@ -32,13 +33,15 @@ from ..room import Room
 from ..tools.even import Given
 
 _VALUES, _GROUPS, _TRIES = 5, 2, 12
+_CROWDS = (0, 1, 30)
+"""Rows of others: in every cell of the table, or in none."""
 
 _NEAR = 1e-9
 """Far above the rounding of float64 where the words of a race are compared."""
 
 _LEVELS = (
-    ("0.5",), ("0.1",), ("0.25", "0.75"), ("0", "0.5", "1"), ("0", "1"), ("0.2", "0.5", "0.9", "1"),
-    ("0.2", "0.4", "0.6", "0.8"), ("0", "0.1", "0.3", "0.5", "0.6", "0.7", "0.8", "0.9"),
+    ("0.5",), ("0.1",), ("0.99",), ("0",), ("1",), ("0.25", "0.75"), ("0", "0.5", "1"), ("0", "1"),
+    ("0.2", "0.5", "0.9", "1"), ("0.2", "0.4", "0.6", "0.8"), ("0", "0.1", "0.3", "0.5", "0.6", "0.7", "0.8", "0.9"),
 )  # fmt: skip
 
 Weights = NDArray[np.int64]
@@ -118,12 +121,12 @@ def choices(room: Room) -> Iterator[Finding]:
         source = room.source("none.parquet", columns=columns, neighbors=neighbors, **person)
         for levels in _LEVELS:
             asked, costs = query.quantile("x", list(levels)), []
-            for by, intervals in ((("g",), True), ((), True), ((), False)):
+            for by, intervals in ((("g",), True), (("g",), False), ((), True), ((), False)):
                 plan = source.plan(*asked, by=by, epsilon=1, intervals=intervals)
                 own, groups = _selection(plan), _GROUPS if by else 1
-                costs.append(max(_cost(own, groups, seed) for seed in range(_TRIES)))
+                costs.append(max(_cost(own, *pair) for pair in _pairs(own, groups)))
             what = f"the cost of quantiles {', '.join(levels)}, {'people' if people else 'rows'}, {neighbors}"
-            told = f"by groups {float(costs[0]):.4f}, alone {float(costs[1]):.4f}, without bars {float(costs[2]):.4f}"
+            told = f"by groups {_most(costs[:2])}, alone {_most(costs[2:])} (with bars, and without)"
             yield Finding(what, max(costs) <= plan.epsilon, f"{told}, each of {exact.text(plan.epsilon)} at most")
 
 
@@ -133,19 +136,39 @@ def _selection(plan: Plan) -> Selection:
     return part.measurement.selection(plan.setting(part))
 
 
-def _cost(own: Selection, groups: int, seed: int) -> Fraction:
-    """Return what the selection costs for a table and a neighbor, both made up."""
-    random, k, weight = Random(seed), own.schema.rows_per_person, own.schema.row_weight
-    others = np.zeros((groups, _VALUES), np.int64)
-    for _ in range(random.choice((0, 2, 30, 30))):
-        others[random.randrange(groups), random.randrange(_VALUES)] += weight
-    changed = own.schema.neighbors == "change_one"
-    first = _person(random, k, weight, groups) if changed else np.zeros_like(others)
+def _most(costs: Sequence[Fraction]) -> str:
+    return ", ".join(f"{float(cost):.4f}" for cost in costs)
+
+
+def _pairs(own: Selection, groups: int) -> Iterator[tuple[Weights, Weights, int]]:
+    """Yield tables and neighbors: drawn by seeds, and all in which a person is in one place, and in another or none."""
+    k, weight, shape = own.schema.rows_per_person, own.schema.row_weight, (groups, _VALUES)
+    changed, nobody = own.schema.neighbors == "change_one", np.zeros(shape, np.int64)
+    for seed in range(_TRIES):
+        random = Random(seed)
+        others = nobody.copy()
+        for _ in range(random.choice((0, 2, 30, 30))):
+            others[random.randrange(groups), random.randrange(_VALUES)] += weight
+        first = _person(random, k, weight, groups) if changed else nobody
+        yield others + first, others + _person(random, k, weight, groups), seed
+    places = []
+    for place in product(range(groups), (0, _VALUES // 2, _VALUES - 1)):
+        there = nobody.copy()
+        there[place] = k * weight
+        places.append(there)
+    pairs = combinations(places, 2) if changed else ((nobody, there) for there in places)
+    for (one, other), crowd in product(pairs, _CROWDS):
+        yield one + crowd * weight, other + crowd * weight, crowd
+
+
+def _cost(own: Selection, table: Weights, neighbor: Weights, seed: int) -> Fraction:
+    """Return what the selection costs for a table and a neighbor."""
+    random, groups = Random(seed), len(table)
     one, other = _Script(random), _Script(random)
     cells = []
-    for script, rows in ((one, first), (other, _person(random, k, weight, groups))):
+    for script, rows in ((one, table), (other, neighbor)):
         with _scripted(script):
-            made = own.release(_spread(others + rows), groups, SYSTEM)
+            made = own.release(_spread(rows), groups, SYSTEM)
         cells.append(np.array(made[len(made) - len(script.scales) // groups :]).ravel())
         other.chosen = iter(one.places)
     cost = Fraction(0)

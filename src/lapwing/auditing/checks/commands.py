@@ -365,19 +365,20 @@ def _explained(source: Source, entries: Sequence[int], done: Done) -> Finding:
 
 
 def _ledger_lines(path: Path) -> list[tuple[str, ...]]:
-    """Return the commands of a ledger, and two that draw noise."""
+    """Return the commands of a ledger, one that must fail since the head is not in it, and two that draw noise."""
     lines = []
     for name, given in LEDGER.items():
         arguments = [each for key, each in given.items() if _is_argument(name, key)]
         options = [part for key, each in given.items() if not _is_argument(name, key) for part in (f"--{key}", each)]
         lines.append(("ledger", str(path), *name.split(), *arguments, *options, "--format", "json"))
+    lines.append(("ledger", str(path), "verify", "--head", "0" * 64, "--format", "json"))
     lines.append(("noise", "1000", "--sensitivity", "3", "--epsilon", "0.5", "--format", "json"))
     return [*lines, ("noise", "--scale", "3/7", "--size", "9", "--format", "json")]
 
 
 def _ledger(room: Room, path: Path, done: Done) -> Iterator[Finding]:
     """Compare what the commands of a ledger did with the same in Python on another; compare every entry."""
-    *told, noisy, drawn = [json.loads(printed) if status == 0 else {} for status, printed in done]
+    *told, missing, noisy, drawn = [json.loads(printed) if status == 0 else {} for status, printed in done]
     python = Ledger.open(room.path("ledger"), "3", "0.1")
     python.set_total("4", "0.2", "more")
     python.add_analyst("eve", "0.5", "new")
@@ -393,6 +394,11 @@ def _ledger(room: Room, path: Path, done: Done) -> Iterator[Finding]:
         found == right and shown and amounts == ["4", "0.2", "0.7"],
         f"The entries are {found}, and in Python {right}; the totals and caps shown are "
         f"{', '.join(map(str, amounts))}, 4, 0.2, 0.7 are right.",
+    )
+    yield Finding(
+        "L4: a head that was kept elsewhere is looked for by the command too",
+        not missing,
+        f"A ledger is {'not ' if not missing else ''}sound for a head that it never had.",
     )
     scales, due = [noisy.get("scale"), drawn.get("scale")], [text(LaplaceMechanism("3", "0.5").scale), "3/7"]
     yield Finding(

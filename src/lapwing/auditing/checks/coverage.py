@@ -29,10 +29,13 @@ from ..finding import Finding
 from ..room import Room
 from ..tools.again import read_once
 from ..tools.chance import centred, held, independent, unbiased
+from ..tools.conditions import DrawnCondition
+from ..tools.truth import truths
+from ..tools.worlds import DrawnColumn, DrawnQuestion, World
 from .forecasts import forecasts
 from .forms import forms_of_answers
 from .formulas import formulas
-from .truth import KnownQuestion, KnownTable, noiseless, true_value
+from .truth import noiseless
 
 CONFIDENCES = "0.95", "0.5"
 
@@ -229,23 +232,20 @@ def _odd_groups(room: Room, groups: int) -> Iterator[Finding]:
     )
     table = room.select(each)
     columns = {"x": lw.number(2, 7), "z": lw.number(_LARGE, 10**15 - 1, integer=True), "g": lw.keys(range(groups))}
-    rows = [{"x": x, "z": None if z is None else z * _LARGE, "p": p} for x, z, p in _ODD_CELLS]
+    fields = {name: DrawnColumn(columns[name], (), kind) for name, kind in (("x", "DOUBLE"), ("z", "BIGINT"))}
+    rows = tuple((p, x, None if z is None else z * _LARGE, 1) for x, z, p in _ODD_CELLS)
     statistics = lw.mean("x"), lw.mean("z"), lw.count("x"), lw.proportion("x > 3")
+    shares = (None, None, None, DrawnCondition(">", "x", (Fraction(3),)))
+    parts = DrawnCondition(">", "z", (Fraction(0),)), DrawnCondition(">", "x", (Fraction(4),))
+    question = DrawnQuestion("release", statistics, DrawnCondition("OR", parts=parts), shares)
     for what, described in (("people", _PERSONS | {"person": "p"}), ("change_one", _CHANGE)):
-        world = KnownTable(rows, columns, described)
+        due = truths(World(0, fields, described, "Parquet", question, rows, (), ()), rows, False)
         source = room.source(table, columns=columns, **described)
-        asked = KnownQuestion(statistics, "g", "z > 0 OR x > 4", _kept, lambda row: (row["x"] or 0) > 3)
-        made = source.release(*statistics, by="g", where=asked.where, epsilon=8)
+        made = source.release(*statistics, by="g", where="z > 0 OR x > 4", epsilon=8)
         views = _views(made)
-        for statistic in made.plan.query.statistics:
-            due = true_value(world, asked, made.plan, statistic, world.weighed(_kept))
-            assert due is not None
-            yield from _held(f"{statistic.name} of odd {what}", views, str(statistic.name), float(due[0]))
-
-
-def _kept(row: Mapping[str, Any]) -> bool:
-    x, z = row["x"], row["z"]
-    return (z is not None and z > 0) or (x is not None and x > 4)
+        for statistic, (truth,) in zip(made.plan.query.statistics, due, strict=True):
+            assert truth is not None
+            yield from _held(f"{statistic.name} of odd {what}", views, str(statistic.name), float(truth.value))
 
 
 def _sql(cell: float | None) -> str:

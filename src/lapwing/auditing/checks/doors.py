@@ -21,7 +21,7 @@ from ..finding import Finding, first_of
 from ..room import Room
 from ..tools import others
 from ..tools.described import COLUMNS, DESCRIBED, Described, described, not_described, opener, place
-from ..tools.fields import asking
+from ..tools.fields import SOURCE, TOGETHER, asking
 from ..tools.neighbors import SEED
 from .commands import compared, prepared
 from .identity import by_statistic
@@ -42,6 +42,7 @@ def doors(room: Room) -> Iterator[Finding]:
         ended = pool.submit(given.run)  # in other processes, meanwhile
         for each in DESCRIBED:
             yield from _same_source(room, each)
+        yield _one_ledger(room)
         yield _same_plan(room)
         yield _completed(room)
         yield _other_total(room)
@@ -126,6 +127,33 @@ def _same_answers(what: str, sources: dict[str, Source]) -> Finding:
         f"L2: every way to make a source is charged once and answers the same: {what}",
         not wrong,
         f"{len(wrong)} of {len(asked) * len(others_doors)} answers are others, 0 are right{first_of(wrong)}.",
+    )
+
+
+def _one_ledger(room: Room) -> Finding:
+    """Whatever else is declared, tables of one name in one folder have one ledger: what was spent stays spent."""
+    folder = _folder(room)
+    table = place(room, "parquet", folder)
+    usual: dict[str, Any] = {"name": "t", "epsilon": 5, "delta": 0.01}
+    Described("", "parquet", usual).python(str(folder / table), folder).release(
+        query.count(), epsilon=TENTH, entropy=EntropyForTests(SEED)
+    )
+    wrong, tried = [], 0
+    for name, values in SOURCE.items():
+        for value in values if name != "name" else ():
+            each = Described("", "parquet", {**usual, **TOGETHER.get(name, {}), name: value})
+            made = {
+                "Source": each.python(str(folder / table), folder),
+                "a source file": Source.open(each.file(table, folder)),
+            }
+            tried += len(made)
+            wrong += [
+                f"{door} with {name} = {value!r}" for door, source in made.items() if source.ledger.spent != TENTH
+            ]
+    return Finding(
+        "L1: whatever else is declared, a table has one ledger",
+        not wrong,
+        f"{len(wrong)} of {tried} sources have another, 0 are right{first_of(wrong)}.",
     )
 
 

@@ -47,6 +47,7 @@ from ..tools.fields import (
     unknown,
 )
 from ..tools.neighbors import SEED
+from .syntax import syntax
 
 Made = Any
 """A release, discovered keys or bounds."""
@@ -65,6 +66,7 @@ def identity(room: Room) -> Iterator[Finding]:
         yield from _in_other_words(asker)
         yield _recorded(asker)
     yield from _conditions(room)
+    yield from syntax()
 
 
 @dataclass

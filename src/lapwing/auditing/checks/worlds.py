@@ -24,7 +24,7 @@ from ..finding import Finding
 from ..room import Room
 from ..tools.running import Running, Seen, pooled
 from ..tools.script import MARK, Noise, Script
-from ..tools.truth import off, truths
+from ..tools.truth import missed
 from ..tools.worlds import Row, World, draw_world, extremes
 
 WORLDS = 600
@@ -221,18 +221,8 @@ def _true(world: World, seen: Seen) -> Broken | None:
     """Compare what is shown without noise with the truth."""
     if not isinstance(seen.answer, Release):
         return None
-    plan = seen.answer.plan
-    public = any(part.measurement.public_rows for part in plan.parts)
-    if any(each.name is None for each in world.question.statistics):  # several quantiles, whose names are not known
-        return None
-    for name, due in truths(world, (*world.others, *world.before), public).items():
-        values = seen.answer.estimates[name].value
-        for group, truth in enumerate(due):
-            if truth is not None and off(float(values[group]), truth):
-                return Broken(
-                    "truth", f"{name} of group {group} is {float(values[group])!r} where {float(truth.value)!r} is true"
-                )
-    return None
+    wrong = missed(world, (*world.others, *world.before), seen.answer)
+    return None if wrong is None else Broken("truth", wrong)
 
 
 # --- keys that are discovered ---

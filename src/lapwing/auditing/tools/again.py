@@ -5,17 +5,12 @@ Neither the engine nor a ledger takes part again: only noise is added, and what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, TypeVar
-
-import numpy as np
 
 from ...engine.connect import connect
 from ...engine.table import Integers
-from ...measure import measurement, selection
 from ...measure.cells import recorded
 from ...measure.linear import Noisy
 from ...noise.entropy import SYSTEM, Entropy
@@ -23,6 +18,7 @@ from ...plan.plan import Plan
 from ...release.pipeline import make_release
 from ...release.result import Release
 from .paper import Paper
+from .script import Script, scripted
 
 T = TypeVar("T")
 
@@ -48,6 +44,12 @@ def read_once(plan: Plan, table: Any) -> Again:
     return Again(plan, found.tally(plan.schema, plan.lowered))
 
 
+def without_noise(plan: Plan, table: Any) -> Release:
+    """Return the release of a plan in which noise is 0, and each choice is the first of the nearest candidates."""
+    with scripted(Script(nearest=True)):
+        return read_once(plan, table).release()
+
+
 def with_cells(made: Release, cells: Noisy | Sequence[Sequence[Any]]) -> Release:
     """Return what a release would be if its noisy integers were these."""
     return replace(made, answer={**made.answer, "cells": recorded(cells)})
@@ -71,25 +73,3 @@ class _Still:
     def guarded(self, _what: str, _budget: str, work: Callable[[], T]) -> T:
         """Return what the work returns."""
         return work()
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """Within it noise is 0, and a choice takes the nearest candidate, the first of them."""
-
-    def draws(scale: Fraction, size: int, *_: object) -> Any:
-        return np.zeros(size, np.int64)
-
-    def race(exponents: Any, unit: Fraction, sizes: Any, *, entropy: Entropy) -> tuple[int, int]:
-        nearest = np.where(np.asarray(sizes) > 0, np.asarray(exponents, object), np.inf)
-        return int(nearest.argmin()), 0
-
-    replaced = [(measurement, "draws", draws), (selection, "draws", draws), (selection, "race", race)]
-    before = [(module, name, vars(module)[name]) for module, name, _ in replaced]
-    for module, name, new in replaced:
-        vars(module)[name] = new
-    try:
-        yield
-    finally:
-        for module, name, old in before:
-            vars(module)[name] = old

@@ -78,12 +78,14 @@ def _nothing(number: int) -> int:
 class Script:
     """What is drawn and chosen: noise by the number of the draw, and the place of the winner of each race.
 
-    Without ``places``, winners are chosen by the seed: mostly one of the nearest, and sometimes any.
+    Without ``places``, winners are chosen by the seed: mostly one of the nearest, and sometimes any; with ``nearest``,
+    the first of the nearest.
     """
 
     noise: Noise = _nothing
     places: Sequence[int] | None = None
     seed: int = 0
+    nearest: bool = False
     scales: list[Fraction] = field(default_factory=list)
     calls: list[tuple[Fraction, int]] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
@@ -122,6 +124,9 @@ class Script:
             return self.places[len(self.chosen)]
         random = Random(f"{self.seed} {len(self.chosen)}")
         least = min(distances[i] for i in filled)
+        if self.nearest:
+            run = next(i for i in filled if distances[i] == least)
+            return int(ends[run] - counts[run])
         run = random.choice([i for i in filled if distances[i] == least] if random.random() < 0.7 else filled)
         return int(ends[run] - counts[run]) + random.randrange(counts[run])
 

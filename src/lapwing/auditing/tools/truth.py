@@ -1,7 +1,7 @@
 """What the statistics of a table are, computed from its rows one by one, without an engine and without a grid.
 
 The rules are those of docs/reference/source.md.  ``truths`` returns for every group the value that a release without
-noise must show, and how far the public grid of the column may move it.
+noise must show, and how far the public grid of the column may move it; ``missed`` says where a release does not.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from ...question.query import Statistic
 from ...question.schema import Column
+from ...release.result import Release
 from .conditions import Cells, DrawnCondition
 from .worlds import Row, World
 
@@ -109,8 +110,12 @@ def _group(world: World, cells: Cells, bins: Mapping[str, Sequence[Fraction]], b
     return at
 
 
-def truths(world: World, rows: Sequence[Row], public_n: bool) -> dict[str, list[Truth | None]]:
-    """Return the truth of every statistic, by name, for every group; None where a release may show anything."""
+def truths(world: World, rows: Sequence[Row], public_n: bool) -> list[list[Truth | None]]:
+    """Return the truth of every statistic, in their order, for every group; None where a release may show anything."""
+    return [_TRUTHS[asked.statistic.kind](asked) for asked in _asked(world, rows, public_n)]
+
+
+def _asked(world: World, rows: Sequence[Row], public_n: bool) -> list[_Asked]:
     question = world.question
     by = dict(question.options).get("by", ())
     first = question.statistics[0]
@@ -120,12 +125,10 @@ def truths(world: World, rows: Sequence[Row], public_n: bool) -> dict[str, list[
         by, bins = (*by, first.column or ""), {first.column or "": edges}
     groups = math.prod(len(bins[name]) - 1 if name in bins else world.fields[name].declared.groups for name in by)
     counted = weighed(world, rows, bins, by)
-    found = {}
-    for statistic, share in zip(question.statistics, question.shares, strict=True):
-        compute = _TRUTHS[statistic.kind]
-        each = _Asked(world, statistic, share, counted, groups, public_n)
-        found[str(statistic.name)] = compute(each)
-    return found
+    return [
+        _Asked(world, statistic, share, counted, groups, public_n)
+        for statistic, share in zip(question.statistics, question.shares, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -274,7 +277,7 @@ def _people(asked: _Asked) -> list[Truth | None]:
 
 
 def _unknown(asked: _Asked) -> list[Truth | None]:
-    """Return nothing: quantiles are chosen, and their ranks are checked elsewhere."""
+    """Return nothing: quantiles are chosen, and have a rank instead."""
     return [None] * asked.groups
 
 
@@ -298,4 +301,51 @@ def off(shown: float, truth: Truth) -> bool:
     if not math.isfinite(shown):
         return True
     apart = abs(Fraction(shown) - Fraction(truth.value))
-    return apart > Fraction(truth.near) + abs(Fraction(truth.value)) / 10**9 + Fraction(1, 10**12)
+    return apart > _allowed(truth)
+
+
+def _allowed(truth: Truth) -> Fraction:
+    return Fraction(truth.near) + abs(Fraction(truth.value)) / 10**9 + Fraction(1, 10**12)
+
+
+def missed(world: World, rows: Sequence[Row], made: Release, *, ranks: bool = False) -> str | None:
+    """Return what a release without noise shows wrongly: a value, or a bar without the truth; None if nothing.
+
+    With ``ranks``, quantiles are looked at too: the nearest candidates must have been chosen.
+    """
+    public_n = any(part.measurement.public_rows for part in made.plan.parts)
+    for asked, named in zip(_asked(world, rows, public_n), made.plan.query.statistics, strict=True):
+        due, estimate = _TRUTHS[asked.statistic.kind](asked), made.estimates[str(named.name)]
+        for group in range(asked.groups):
+            value, low, high = (float(end[group]) for end in estimate)
+            truth, told = due[group], f"{named.name} of group {group} is {value!r} ({low!r} to {high!r})"
+            if asked.statistic.kind == "quantile":
+                if ranks and _rank_missed(asked, group, [Fraction(end) for end in (value, low, high)]):
+                    return f"{told}, which has another rank"
+            elif truth is not None and (
+                off(value, truth) or not low - _allowed(truth) <= Fraction(truth.value) <= high + _allowed(truth)
+            ):
+                return f"{told} where {float(truth.value)!r} is true"
+    return None
+
+
+def _rank_missed(asked: _Asked, group: int, estimate: Sequence[Fraction]) -> bool:
+    """Return whether a quantile without noise has a wrong rank, or lies outside of its bar.
+
+    Each of the choices before it may be off by a row; extremes aim some rows inside, and only their bars are looked at.
+    """
+    known, level = sorted(asked.values(group)), asked.statistic.level or Fraction(0)
+    if not known:
+        return False
+    value, low, high = estimate
+    step = asked.column.grid.step if asked.column.grid else Fraction(1)
+    near = step + max(abs(known[0][0]), abs(known[-1][0])) / 10**9
+    aim, due, reached = level * sum((weight for _, weight in known), Fraction(0)), known[-1][0], Fraction(0)
+    below = sum((weight for each, weight in known if each < value - near), Fraction(0))
+    upto = sum((weight for each, weight in known if each <= value + near), Fraction(0))
+    for each, weight in known:
+        reached += weight
+        if reached >= aim and reached > 0:
+            due = each
+            break
+    return (0 < level < 1 and not below - 3 <= aim <= upto + 3) or not low - near <= due <= high + near

@@ -160,9 +160,21 @@ def draw_world(seed: int) -> World:
     if form in ("Parquet", "a relation"):
         fields = {name: replace(field, stored=random.choice(_stored(field))) for name, field in fields.items()}
     drawn = World(seed, fields, described, form, DrawnQuestion("release"), (), (), ())
-    others, before, after = _people(random, drawn)
     question = _question(random, drawn, turn)
+    drawn = replace(drawn, fields={name: _with_borders(name, field, question) for name, field in fields.items()})
+    others, before, after = _people(random, drawn)
     return replace(drawn, question=question, others=others, before=before, after=after)
+
+
+def _with_borders(name: str, field: DrawnColumn, question: DrawnQuestion) -> DrawnColumn:
+    """Return a column with the borders of its bins among its cells."""
+    asked = [each.edges or () for each in question.statistics if each.column == name]
+    borders = [border for edges in (field.declared.edges or (), *asked) for border in edges]
+    if field.stored == "DOUBLE":
+        return replace(field, cells=(*field.cells, *map(float, borders)))
+    if field.stored == "BIGINT":
+        return replace(field, cells=(*field.cells, *(int(border) for border in borders if border.denominator == 1)))
+    return field
 
 
 @dataclass(frozen=True)
@@ -243,11 +255,11 @@ def _bounds(random: Random, integer: bool) -> tuple[Fraction, Fraction]:
 
 
 def _edges(random: Random, low: Fraction, high: Fraction) -> list[Fraction]:
-    """Return borders of bins, within the bounds or not, some of them on cells."""
-    places = sorted(
-        {Fraction(random.randint(-1, 9), 8) for _ in range(random.choice((2, 3, 5)))}
-        | {Fraction(0), Fraction(1, 2), Fraction(1)}
-    )
+    """Return borders of bins, few or many, within the bounds or not, some of them on cells."""
+    chosen = {Fraction(random.randint(-1, 9), 8) for _ in range(random.choice((2, 3, 5)))}
+    if random.random() < 0.3:
+        chosen = {Fraction(place, 32) for place in range(random.choice((-1, 0)), random.choice((20, 33)))}
+    places = sorted(chosen | {Fraction(0), Fraction(1, 2), Fraction(1)})
     return [low + place * (high - low) for place in places]
 
 
@@ -444,11 +456,11 @@ def _question(random: Random, world: World, turn: _Turn) -> DrawnQuestion:
             options = (*options, ("keys_per_person", random.choice((1, 2, 5))))
         return DrawnQuestion(first, (), condition, (), (("column", random.choice(found)), *options), epsilon)
     chosen = [first]
-    if first not in _ALONE and random.random() < 0.45:
+    if first not in _ALONE and random.random() < 0.55:
         others = [
             name for name in constructors() if name not in _ALONE and (name != "people" or world.person is not None)
         ]
-        chosen += random.sample(("count", *others), random.choice((1, 1, 2)))
+        chosen += random.sample(("count", *others), random.choice((1, 2, 4)))
     made = [each for i, name in enumerate(chosen) for each in _statistics(replace(drawing, number=i), name)]
     options = (("by", _by(random, world, made[0][0]) if turn.grouped else ()),)
     if random.random() < 0.15:

@@ -151,3 +151,14 @@ def test_commands_whose_output_is_not_the_record_are_found(room, frozen_noise):
     wrong = [(0, json.dumps({**made.to_dict(), "rows": []}))]
     assert not commands._passed_on(source, [step], wrong).passed
     assert not commands._passed_on(source, [step], [(1, "Traceback")]).passed
+
+
+def test_a_ledger_for_every_version_is_found(room, monkeypatch):
+    whole = Source.__init__
+
+    def made(self, table, *, version=None, **given):
+        whole(self, table, version=version, **given)
+        self._place = Place(f"{self._place.where}{version or ''}")
+
+    monkeypatch.setattr(Source, "__init__", made)
+    assert fails(doors._one_ledger, room)

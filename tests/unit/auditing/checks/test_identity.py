@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lapwing import errors
 from lapwing.auditing.checks import identity as module
+from lapwing.auditing.checks.syntax import syntax
 from lapwing.auditing.room import Room
 from lapwing.measure import kinds
 from lapwing.question import query
@@ -95,3 +97,22 @@ def test_a_record_that_shows_another_answer_is_found(tmp_path, monkeypatch):
         first = next(each.number for each in asker.opened.entries() if each.kind == "charge")
         monkeypatch.setattr(module, "recall", lambda schema, ledger, number: whole(schema, ledger, first))
         assert not module._recorded(asker).passed
+
+
+def test_a_word_of_sql_that_has_no_effect_is_found(monkeypatch):
+    whole = module.sql.parse
+    monkeypatch.setattr(
+        module.sql, "parse", lambda text, schema: whole(text.replace("ORDER BY x DESC", "ORDER BY x"), schema)
+    )
+    (found,) = syntax()
+    assert not found.passed
+    assert "ORDER BY x DESC" in found.told
+
+
+def test_a_question_of_sql_that_is_no_longer_accepted_is_found(monkeypatch):
+    def refuse(text, schema):
+        raise errors.InvalidRequest("refused", "")
+
+    monkeypatch.setattr(module.sql, "parse", refuse)
+    (found,) = syntax()
+    assert not found.passed
