@@ -638,8 +638,8 @@ MUTANTS = (
         "T24",
         "replay",
         "release/pipeline.py",
-        "    answer: dict[str, Any] = {}\n    public = None\n",
-        "    answer: dict[str, Any] = {}\n"
+        "    answer = _given_names(plan)\n    public = None\n",
+        "    answer = _given_names(plan)\n"
         "    public = None\n"
         "    if tally.rows > 2**17:\n"
         '        raise LedgerError("t", "has too many rows", "Take some out.")\n',

@@ -36,6 +36,7 @@ from ..tools.conditions import draw_condition, holds
 from ..tools.fields import (
     CALLS,
     COLUMNS,
+    KEYS,
     ODD,
     TYPES,
     USUAL,
@@ -128,7 +129,8 @@ def told(made: Made) -> dict[str, Any]:
     """Return everything that an answer says, besides when it was recorded and what is left."""
     passing = ("entry", "repeated", "recorded_at", "modified_at", "remaining", "remaining_delta")
     kept = {key: each for key, each in made.to_dict().items() if key not in passing}
-    return {**kept, "answer": _release(made).answer}
+    named = ("names", "titles")  # as they were given when it was recorded
+    return {**kept, "answer": {key: each for key, each in _release(made).answer.items() if key not in named}}
 
 
 def _release(made: Made) -> Any:
@@ -152,6 +154,14 @@ _UNCHANGED = {
     "name of a statistic": "the name of a column of the answer",
     "Schema.columns": "each column has its own fields; one that is not read is no part of the question",
     "Column.grid": "made from low and high, and has its own fields",
+    **{
+        f"{name} of {made}": "shown beside the numbers"
+        for name in ("labels", "unit", "title")
+        for made in ("number", "keys", "plain")
+    },
+    "Column.labels": "shown beside the keys",
+    "Column.unit": "shown beside the numbers",
+    "Column.title": "shown beside the name",
     "KeyPlan.schema": "has its own fields",
     "KeyPlan.dialect": "the engine, which counts the same",
 }
@@ -183,13 +193,20 @@ def _planned(source: Source, asked: AskedQuestion) -> _Planned:
         question_text, delta = canonical_json(question(plan), "question"), Fraction(0)
         kinds = [(name, plan.schema.columns[name].kind) for name in sorted(plan.columns)]
         parts = [(each.measurement, each.epsilon, plan.scale(each)) for each in plan.parts]
-        groups = [(name, dict(plan.query.edges).get(name), plan.schema.columns[name].labels) for name in plan.query.by]
-        tables = [plan.schema.columns[name] for _, name in plan.lowered.keys]
+        groups = [
+            (name, dict(plan.query.edges).get(name), plan.schema.columns[name].group_keys) for name in plan.query.by
+        ]
+        tables = [_unlabelled(plan.schema.columns[name]) for _, name in plan.lowered.keys]
         used = [plan.lowered.sql, parts, groups, tables, kinds, plan.schema.person, plan.counts_publicly]
         inside = [asked.args, plan.schema, plan.query]
     key = question_key(nano(asked.options["epsilon"]), atto(delta), question_text)
     data = [source.schema.name, source.schema.version, asked.options["epsilon"], delta]
     return _Planned(key, question_text, repr([data, used]), inside)
+
+
+def _unlabelled(column: schema.Column) -> schema.Column:
+    """Return a column without its presentation."""
+    return replace(column, labels=None, unit=None, title=None)
 
 
 def _told_apart(asker: _Asker) -> Iterator[Finding]:
@@ -315,6 +332,13 @@ def _groups() -> dict[str, list[AskedQuestion]]:
         "who asks, and how it is shown": [
             _released(four[:2], by="b", **more) for more in ({}, {"progress": lambda share: None}, {"analyst": "ana"})
         ],
+        "another presentation": [
+            _released((query.count(), query.mean("x")), by=("k", "e"), described=each) for each in ({}, *_presented())
+        ],
+        "the declared bins, written out": [
+            _released((query.count(),), by="e"), _released((query.histogram("e", (0, 3, 10)),)),
+            _sql("SELECT COUNT(*) FROM t GROUP BY BIN(e, 0, 3, 10.0)"), _sql("SELECT e, COUNT(*) FROM t GROUP BY e"),
+        ],
         "another order of keywords": [
             _released(four[:2], by="k", where="b"),
             replace(_released(four[:2]), options={"where": "B = TRUE", "by": "k", "epsilon": 1}),
@@ -335,6 +359,18 @@ def _groups() -> dict[str, list[AskedQuestion]]:
         ],
         **{f"{ways[0]}, written in another way,": _ways(ways) for ways in _WAYS},
     }  # fmt: skip
+
+
+def _presented() -> Iterator[dict[str, Any]]:
+    """Yield descriptions with labels, units and titles, which differ in nothing else."""
+    for word in ("first", "second"):
+        labels = [f"{word} {i}" for i in range(len(KEYS))]
+        shown: dict[str, schema.Column | str] = {
+            "k": schema.keys(dict(zip(KEYS, labels, strict=True)), title=word),
+            "e": schema.number(0, 10, edges=[0, 3, 10], labels=labels[:2], unit=word),
+            "x": schema.number(-4, 10, unit=word, title=word),
+        }
+        yield {"columns": {**COLUMNS, **shown}}
 
 
 _WAYS: tuple[tuple[str, ...], ...] = (
@@ -408,7 +444,7 @@ def by_statistic(made: Made) -> Any:
     for one in made.plan.query.statistics:
         estimate = made.estimates[str(one.name)]
         numbers[one.text] = columns[one.name]["scale"], [each.tolist() for each in estimate]
-    return made.answer, made.labels, numbers
+    return made.answer, made.group_keys, numbers
 
 
 # --- conditions ---

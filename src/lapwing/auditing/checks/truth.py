@@ -202,7 +202,7 @@ def drawn_question(random: Random, world: KnownTable) -> KnownQuestion:
 def _fault(world: KnownTable, asked: KnownQuestion, made: Release, statistic: Statistic) -> str | None:
     """Return in which group a statistic differs from the truth, or lies outside of its bar; None if in none."""
     estimate = made.estimates[str(statistic.name)]
-    labels = [label[0] for label in made.labels] if asked.by else [None]
+    labels = [label[0] for label in made.group_keys] if asked.by else [None]
     for i, label in enumerate(labels):
         rows = [each for each in world.weighed(asked.kept) if asked.by is None or _group(world, each[0]) == label]
         value, low, high = (Fraction(float(end[i])) for end in estimate)

@@ -177,14 +177,20 @@ DECLARED: dict[str, dict[str, tuple[Any, ...]]] = {
         "integer": (False, True),
         "edges": (UNSET, (0, 3, 10), (0, 4, 10), (0, 3, 7, 10)),
         "keys": (UNSET, (1, 2), (2, 1), (1, 3)),
+        "labels": (UNSET, ("few", "many")),
+        "unit": (UNSET, "hours"),
+        "title": (UNSET, "how long"),
     },
     "keys": {
         "values": (
             ("a", "b"), ("b", "a"), ("a", "A"), ("a", "b", "it's"), MANY, MANY[::-1], (*MANY[:60], "-", *MANY[61:]),
         ),
         "other": (UNSET, "rest", "others"),
+        "labels": (UNSET, ("few", "many")),
+        "unit": (UNSET, "hours"),
+        "title": (UNSET, "how long"),
     },
-    "plain": {"kind": schema.KINDS},
+    "plain": {"kind": schema.KINDS, "unit": (UNSET, "hours"), "title": (UNSET, "how long")},
 }  # fmt: skip
 """Values of the parameters of functions that make a column."""
 
