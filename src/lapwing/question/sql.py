@@ -19,6 +19,7 @@ from ..exact import Number
 from . import query
 from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
 from .expressions import refuse_no_text
+from .literals import check_literals
 from .query import Condition, Query, Statistic, named, quoted
 from .schema import MOST_BINS, Column, Schema, bin_edges, equal_bins
 
@@ -62,6 +63,9 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
     if where is not None:
         only(where, "this")
     condition = None if where is None else condition_of(where.this, schema)
+    if not recorded:
+        for each in (condition, *(statistic.condition for statistic in statistics)):
+            check_literals(each if isinstance(each, Condition) else None, schema)
     bins = {key: edges for key, edges in keys if edges is not None}
     return make_query(statistics, [key for key, _ in keys], condition, schema, bins, shown, recorded=recorded)
 

@@ -37,8 +37,9 @@ from ..noise.mechanism import NINETY_FIVE
 from ..plan.clipped import Share, share_text
 from ..plan.plan import Plan
 from ..plan.planning import make_plan
+from ..question.condition import parse_condition
 from ..question.query import count, quoted
-from ..question.schema import Column, Schema, number
+from ..question.schema import Column, Schema, number, plain
 from ..question.sql import make_query
 from .pipeline import make_release
 from .result import Release, bar_text
@@ -92,7 +93,9 @@ def plan_bounds(schema: Schema, column: str, *, epsilon: Number, where: str | No
     if declared.kind not in ("number", "integer"):
         raise UnsupportedQuery(f'bounds of "{name}", which is not a number', 'Declare type = "number" or "integer".')
     wide = _widened(schema, name)
-    query = make_query([count()], [name], where, wide, {name: edges(declared.kind == "integer")})
+    open_ended = replace(schema, columns={**schema.columns, name: plain(declared.kind)})
+    condition = None if where is None else parse_condition(where, open_ended)
+    query = make_query([count()], [name], condition, wide, {name: edges(declared.kind == "integer")})
     return make_plan(wide, query, epsilon=epsilon)
 
 

@@ -173,10 +173,10 @@ def _as_recorded(plan: Plan, ledger: Ledger) -> dict[str, Any]:
     asked, query = question(plan), plan.query
     declared = [(name, borders) for name in query.by if (borders := plan.schema.columns[name].edges) is not None]
     bins = [pair for pair in declared if pair[0] not in dict(query.edges)]
-    if bins and ledger.find(asked, plan.epsilon) is None:
+    if bins and ledger.find(asked, plan.epsilon, Fraction(0)) is None:
         for some in (some for number in range(1, len(bins) + 1) for some in combinations(bins, number)):
             other = question(replace(plan, query=replace(query, edges=tuple(sorted([*query.edges, *some])))))
-            if ledger.find(other, plan.epsilon) is not None:
+            if ledger.find(other, plan.epsilon, Fraction(0)) is not None:
                 return other
     return asked
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from random import Random
 from typing import Any, get_args
 
 import duckdb
@@ -22,8 +21,7 @@ from ...ledger.chain import question_key
 from ...ledger.entry import atto, canonical_json, nano
 from ...ledger.ledger import Ledger
 from ...noise.entropy import EntropyForTests
-from ...plan.planning import make_plan
-from ...question import query, schema, sql
+from ...question import query, schema
 from ...question.query import Condition, StatisticKind
 from ...release.bounds import Bounds, plan_bounds
 from ...release.pipeline import question
@@ -32,12 +30,10 @@ from ...release.result import Release
 from ...source import Source
 from ..finding import Finding, first_of
 from ..room import Room
-from ..tools.conditions import draw_condition, holds
 from ..tools.fields import (
     CALLS,
     COLUMNS,
     KEYS,
-    ODD,
     TYPES,
     USUAL,
     AskedQuestion,
@@ -48,6 +44,7 @@ from ..tools.fields import (
     unknown,
 )
 from ..tools.neighbors import SEED
+from .conditions import conditions
 
 Made = Any
 """A release, discovered keys or bounds."""
@@ -65,7 +62,7 @@ def identity(room: Room) -> Iterator[Finding]:
         yield from _told_apart(asker)
         yield from _in_other_words(asker)
         yield _recorded(asker)
-    yield from _conditions(room)
+    yield from conditions(room)
 
 
 @dataclass
@@ -445,62 +442,3 @@ def by_statistic(made: Made) -> Any:
         estimate = made.estimates[str(one.name)]
         numbers[one.text] = columns[one.name]["scale"], [each.tolist() for each in estimate]
     return made.answer, made.group_keys, numbers
-
-
-# --- conditions ---
-
-
-def _conditions(room: Room) -> Iterator[Finding]:
-    """Random conditions: equal texts in the ledger mean the same rows, and can be read again."""
-    seed, number = 16, 6000 if room.deep else 400
-    random, cells = Random(seed), {name: each[:60] for name, each in table().items() if name not in ("p", "c", "e")}
-    described = make_schema_of(cells)
-    rows: dict[str, tuple[Any, ...]] = {}
-    meanings: dict[tuple[Any, ...], str] = {}
-    mixed, unread, other = [], [], []
-    typed = dict(zip(cells, map(_exact, cells.values()), strict=True))
-    numbered = [dict(zip(typed, row, strict=True)) for row in zip(*typed.values(), strict=True)]
-    for _ in range(number):
-        drawn = draw_condition(random, described.columns, typed, random.choice((1, 2, 2, 3)))
-        truth = tuple(drawn.holds(row) for row in numbered)
-        asked = sql.make_query([query.count()], None, drawn.text, described)
-        plan = make_plan(described, asked, epsilon=1)
-        key = question_key(nano(1), atto(0), canonical_json(question(plan), "question"))
-        if rows.setdefault(key, truth) != truth:
-            mixed.append(f"{drawn.text} is taken for {meanings[rows[key]]}")
-        meanings.setdefault(truth, drawn.text)
-        if asked.where is None or tuple(holds(asked.where, row) for row in numbered) != truth:
-            other.append(f"{drawn.text} is read as {asked.where}")
-        again = sql.parse(asked.text, described, recorded=True)
-        if again.where != asked.where or again.text != asked.text:
-            unread.append(asked.text)
-    yield Finding(
-        "L2: conditions that hold for other rows are other questions",
-        not mixed,
-        f"{number} random conditions (seed {seed}) are {len(rows)} questions; {len(mixed)} were taken for one that "
-        f"holds for other rows, 0 are right{first_of(mixed)}.",
-    )
-    yield Finding(
-        "L2: a condition is read as SQL means it",
-        not other,
-        f"{len(other)} of {number} random conditions (seed {seed}) hold for other rows of {len(numbered)}, 0 are right"
-        f"{first_of(other)}.",
-    )
-    yield Finding(
-        "L2: a condition in the ledger is read as it was asked",
-        not unread,
-        f"{len(unread)} of {number} random conditions (seed {seed}) were read differently, 0 are right"
-        f"{first_of(unread)}.",
-    )
-
-
-def _exact(cells: Sequence[Any]) -> list[Any]:
-    """Return the cells, with numbers as the decimals that they are written as."""
-    return [Fraction(repr(cell)) if type(cell) in (int, float) else cell for cell in cells]
-
-
-def make_schema_of(cells: dict[str, Any]) -> schema.Schema:
-    """Return a schema that declares these columns by what they hold."""
-    declared = {"x": "number", "y": "number", "i": "integer", "b": "boolean", "d": "date", ODD: "number"}
-    columns = {name: declared.get(name, "text") for name in cells}
-    return schema.make_schema("t", columns, None, None, "add_remove", None)

@@ -111,10 +111,10 @@ BRACKETS = (
     "NOT x > 1 AND y > 1", "x > 1 OR y > 1", "x > 1 OR y > 1 OR b", "x > 1 AND y > 1", "x > 1 AND y > 1 AND b",
 )  # fmt: skip
 CONDITIONS = (
-    *COMPARISONS, "x IS NULL", "y IS NULL", "NOT x IS NULL", "NOT y IS NULL", "k = 'ä'", "k = ''", "k = ' a'",
+    *COMPARISONS, "x IS NULL", "y IS NULL", "NOT x IS NULL", "NOT y IS NULL", "k = 'ä'", "k = ''", "u = ' a'",
     "k IN ('a', 'b')", "k IN ('a', 'A')", "u IN ('a', 'A')", "NOT k IN ('a', 'b')", "k IN ('a', 'it''s')",
     "d > DATE '2024-01-31'", "d > DATE '2024-02-01'", "b", "NOT b", "b IS NULL", *BRACKETS, "u = '1'", "u = '01'",
-    "i = 1", "u = ' OR 1 = 1'", "u = '%'", "k = 'a' OR k = 'A'", "k = 'a' OR k = ' a'", "x > 1 OR x < 1",
+    "i = 1", "u = ' OR 1 = 1'", "u = '%'", "k = 'a' OR k = 'A'", "u = 'a' OR u = ' a'", "x > 1 OR x < 1",
 )  # fmt: skip
 """Conditions, each of which differs from the one before it."""
 
