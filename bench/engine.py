@@ -130,7 +130,7 @@ def own_measures(lines: Lines, folder: Path, sizes: Sizes) -> list[Callable[[boo
 
         def run(case: str = case, source: Any = source, turns: Any = turns) -> None:
             made = fresh.release(case, source, f"1.{next(turns):03d}")  # another ε: a new question for the ledger
-            if made.repeated or len(made.labels) != sizes.keys:
+            if made.repeated or len(made.group_keys) != sizes.keys:
                 raise RuntimeError("not a new release of all keys")
 
         lines[case] = Line(what)

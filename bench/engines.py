@@ -106,7 +106,7 @@ def measure(name: str, folder: Path, sizes: Sizes) -> tuple[Lines, str]:
 
             def run(case: str = case, source: Any = source, turns: Any = turns) -> None:
                 made = fresh.release(case, source, f"1.{next(turns):03d}")  # another ε: a new question for the ledger
-                if made.repeated or len(made.labels) != sizes.keys:
+                if made.repeated or len(made.group_keys) != sizes.keys:
                     raise RuntimeError("not a new release of all keys")
 
             lines[case] = Line(f"Lapwing on {NAMES[name]}, {case} protected")

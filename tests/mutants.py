@@ -638,8 +638,8 @@ MUTANTS = (
         "T24",
         "replay",
         "release/pipeline.py",
-        "    answer: dict[str, Any] = {}\n    public = None\n",
-        "    answer: dict[str, Any] = {}\n"
+        "    answer = _given_names(plan)\n    public = None\n",
+        "    answer = _given_names(plan)\n"
         "    public = None\n"
         "    if tally.rows > 2**17:\n"
         '        raise LedgerError("t", "has too many rows", "Take some out.")\n',
@@ -1177,6 +1177,40 @@ MUTANTS = (
         "question/schema.py",
         "json.dumps(listed).encode()",
         "json.dumps(listed[:50]).encode()",
+    ),
+    Mutant(
+        "a label is part of the question",
+        "T27",
+        "identity",
+        "question/schema.py",
+        '            declaration["other"] = self.other\n',
+        '            declaration["other"] = self.other\n'
+        "        if self.labels is not None:\n"
+        '            declaration["labels"] = list(self.labels)\n',
+    ),
+    Mutant(
+        "declared bins, written out, are another question",
+        "T27",
+        "identity",
+        "question/sql.py",
+        'if not recorded and asked[0].kind != "cdf":',
+        "if False:",
+    ),
+    Mutant(
+        "a value that cannot occur is asked, and charged",
+        "T27",
+        "identity",
+        "question/literals.py",
+        "        if equal and value not in set(keys):\n",
+        "        if equal and value not in set(keys) and len(keys) > 5000:\n",
+    ),
+    Mutant(
+        "labels are shown beside other keys",
+        "T36",
+        "coverage",
+        "release/columns.py",
+        "KeyColumn(label, at, column.group_labels, is_label=True)",
+        "KeyColumn(label, at, column.group_labels[::-1], is_label=True)",
     ),
     Mutant(
         "keys under another condition cost nothing",

@@ -169,7 +169,7 @@ def _group(schema, query, row):
                 return None
             size, number = len(edges) - 1, sum(value >= edge for edge in edges[1:-1])
         else:
-            size = len(column.labels)
+            size = len(column.group_keys)
             if value in column.keys and value is not None:
                 number = column.keys.index(value)
             elif column.other is not None:

@@ -78,8 +78,8 @@ def html_table(keys: Sequence[str], names: Sequence[str], rows: Sequence[HtmlRow
     heads = "".join(f'<th class="key">{html.escape(key)}</th>' for key in keys)
     heads += "".join(f'<th>{html.escape(name)}</th><th class="range">error bar</th>' for name in names)
     lines = []
-    for labels, numbers in rows:
-        cells = "".join(f'<td class="key">{html.escape(label)}</td>' for label in labels)
+    for texts, numbers in rows:
+        cells = "".join(f'<td class="key">{html.escape(text)}</td>' for text in texts)
         for (value, low, high), span in zip(numbers, spans, strict=True):
             width = (high - low) / 2
             ends = f"{shown(low, width)} to {shown(high, width)}"
@@ -103,13 +103,18 @@ def _bar(value: float, low: float, high: float, span: tuple[float, float]) -> st
     )
 
 
-def html_page(title: str, facts: Sequence[tuple[str, str]], table: str, note: str, sql: str) -> str:
-    """Return one page with a title, a list of facts, the table, a note and the SQL."""
+def html_page(title: str, facts: Sequence[tuple[str, str]], table: str, notes: Sequence[str], sql: str) -> str:
+    """Return one page with a title, a list of facts, the table, notes and the SQL."""
     return html_document(
         title,
-        f"{table}\n<p>{html.escape(note)}</p>\n{html_facts(facts)}\n<details><summary>The SQL that the engine ran"
+        f"{table}\n{html_lines(notes)}\n{html_facts(facts)}\n<details><summary>The SQL that the engine ran"
         f"</summary>\n<pre>{html.escape(sql)}</pre></details>",
     )
+
+
+def html_lines(lines: Sequence[str]) -> str:
+    """Return a paragraph with these lines."""
+    return f"<p>{'<br>'.join(map(html.escape, lines))}</p>"
 
 
 def html_facts(facts: Sequence[tuple[str, str]]) -> str:

@@ -9,13 +9,14 @@ import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from .engine.connect import connect, is_url, public, title
 from .engine.names import folded
-from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, RequestError, suggestion
+from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, RequestError, Shown, suggestion
 from .question.file import File, file
 from .question.schema import KINDS, Column, Kind, keys, number, plain
 from .report import toml, toml_name
@@ -36,7 +37,7 @@ FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_row
            "version", "file", "columns")  # fmt: skip
 FILE_FIELDS = ("format", "delimiter", "quote", "encoding", "header", "names", "decimal", "thousands", "dates",
                "missing", "part")  # fmt: skip
-COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
+COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "labels", "unit", "title", "type")
 """The fields of a source file, those of its description of files, and those of one of its columns."""
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
@@ -90,8 +91,10 @@ epsilon = 1                       # the total that may ever be spent on this tab
 # A column that is not declared below cannot be named in a query.  Declare one of:
 #   low and high (and integer = true)   for sums, means, quantiles; values outside count as the bounds
 #   keys = [...]                        to group by it; every key is shown, even if it does not occur
+#   keys = {{"1" = "men", "2" = "women"}}  the same, with a label for each key (type = "integer" for whole numbers)
 #   edges = [0, 18, 65, 120]            to group a number by bins
 #   type = "text" | "number" | "integer" | "date" | "boolean"   for WHERE, COUNT(x), discover and bounds
+#   title = "..." and unit = "..."      what the column is, for people: shown, and no part of a question
 """
 
 
@@ -169,29 +172,77 @@ def _declared(name: str, fields: Any, path: str) -> Column:
     if not isinstance(fields, dict):
         raise InvalidSource(path, f'has a column "{name}" that is not a table', f"Write [columns.{name}].")
     _refuse_unknown(fields, COLUMN_FIELDS, path, where)
+    shown = {name: fields.get(name) for name in ("unit", "title")}
     try:
-        if "keys" in fields and not isinstance(fields["keys"], list):
-            raise InvalidParameter(fields["keys"], "keys", "a list")
+        if "keys" in fields and not isinstance(fields["keys"], list | dict):
+            raise InvalidParameter(fields["keys"], "keys", 'a list, or a table such as {"1" = "men", "2" = "women"}')
         if "keys" in fields and not {"low", "high"} & set(fields):
-            _refuse_unknown(fields, ("keys", "other"), path, f"{where}, which has keys")
-            return keys(fields["keys"], other=fields.get("other"))
+            known = ("keys", "other", "labels", "unit", "title", "type")
+            _refuse_unknown(fields, known, path, f"{where}, which has keys")
+            return _keys(fields, shown)
         if {"low", "high", "edges"} & set(fields):
             kind = fields.pop("type", "number")
             if kind not in ("number", "integer") or "other" in fields:
                 raise InvalidParameter(kind, "type", "number or integer, for a column with bounds or edges")
             integer = fields.pop("integer", kind == "integer")
-            low, high, edges = fields.get("low"), fields.get("high"), fields.get("edges")
-            return number(low, high, integer=integer, edges=edges, keys=fields.get("keys"))
+            low, high, edges, labels = (fields.get(name) for name in ("low", "high", "edges", "labels"))
+            codes = _codes(fields.get("keys"), "integer")
+            return number(low, high, integer=integer, edges=edges, keys=codes, labels=labels, **shown)
         if "type" not in fields:
             raise InvalidSource(
                 path, f"declares nothing{where}", "Give it low and high, keys, or only a type for use in WHERE."
             )
-        _refuse_unknown(fields, ("type",), path, f"{where}, which has only a type")
-        return plain(fields["type"])
+        _refuse_unknown(fields, ("type", "unit", "title"), path, f"{where}, which has only a type")
+        return plain(fields["type"], **shown)
     except InvalidSource:
         raise
     except RequestError as error:
         raise _unfit(path, where, error) from None
+
+
+def _keys(fields: Mapping[str, Any], shown: Mapping[str, Any]) -> Column:
+    """Return a column with keys; ``type`` says what the names of a table of keys are, which in TOML are texts."""
+    given, kind = fields["keys"], fields.get("type")
+    codes = _codes(given, "text" if kind is None else kind)
+    column = keys(codes, other=fields.get("other"), labels=fields.get("labels"), **shown)
+    if kind not in (None, column.kind):
+        raise InvalidParameter(kind, "type", f"{column.kind}, as its keys are")
+    return column
+
+
+def _codes(given: Any, kind: object) -> Any:
+    """Return keys as they are; of a table from names to labels, the keys that the names are."""
+    if not isinstance(given, dict):
+        return given
+    try:
+        return {_READ_CODES[str(kind)](name): label for name, label in given.items()}
+    except (KeyError, ValueError):
+        allowed = 'a table from codes of the type of the column to labels, such as {"1" = "men", "2" = "women"}'
+        raise InvalidParameter(
+            Shown("a table"), "keys", f"{allowed}; the type is text, integer, date or boolean"
+        ) from None
+
+
+def _whole(name: str) -> int:
+    if str(int(name)) != name:  # 01 and 1 are one key
+        raise ValueError
+    return int(name)
+
+
+def _day(name: str) -> date:
+    day = date.fromisoformat(name)
+    if str(day) != name:
+        raise ValueError
+    return day
+
+
+_READ_CODES: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "integer": _whole,
+    "date": _day,
+    "boolean": {"false": False, "true": True}.__getitem__,
+}
+"""By the type of a column: what the name of a key in a table means."""
 
 
 def _file(fields: Any, path: str) -> File:

@@ -142,7 +142,7 @@ def test_K4_the_bar_of_the_share_outside_holds():
         low, high = float(found.low), float(found.high)
         truth = float(np.mean((values < low) | (values > high)))
         value, least, most = found.outside
-        assert least <= value <= most
+        assert value is None or least <= value <= most  # None if noise alone occupies a bin without an end
         held += least <= truth <= most
         chosen.add((low, high))
     assert len(chosen) > 3
@@ -342,7 +342,7 @@ def test_the_share_beyond_declared_bounds_holds_at_borders_and_far_out(values, l
     table = pd.DataFrame({"x": np.array(values, dtype=float)})
     value, least, most = source_of(tmp_path, table, columns={"x": kind}).bounds("x", epsilon=50).beyond(F(low), F(high))
     assert least <= truth <= most
-    assert least <= value <= most
+    assert value is None or least <= value <= most
 
 
 def test_a_plan_with_a_condition_tells_no_share_of_all_rows(tmp_path):
@@ -382,4 +382,22 @@ def test_a_bound_inside_a_bin_leaves_the_bin_open(low, high, outside, tmp_path):
     found = bounds_of(tmp_path, [1.5] * 500 + [80.0] * 500, epsilon=100)
     value, least, most = found.beyond(F(low), F(high))
     assert least <= outside / 1000 <= most
-    assert 0 <= least <= value <= most <= 1
+    assert 0 <= least <= most <= 1
+    assert value is None or least <= value <= most
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_a_bound_inside_a_bin_with_rows_gives_a_range_and_no_estimate(tmp_path):
+    """605 of 1,000 rows lie between 60 and 100, in the bin that the bound 60 divides: 0 % would be wrong."""
+    table = pd.DataFrame({"x": [20.0] * 395 + [80.0] * 605})
+    source = source_of(tmp_path, table, columns={"x": lw.number(0, 60)})
+    source.bounds("x", epsilon=100)
+    (clipped,) = source.plan(lw.mean("x"), epsilon=1).clipped
+    assert clipped.share[0] is None
+    assert clipped.share[1] == 0
+    assert clipped.share[2] == pytest.approx(0.605, abs=0.01)
+    assert clipped.to_dict()["share"]["value"] is None
+    assert ": between 0 % and 6" in str(clipped)
+    (whole,) = source.declare(x=lw.number(0, 100)).plan(lw.mean("x"), epsilon=1).clipped
+    assert whole.share[0] == 0
+    assert ": 0 % of all rows with a value (0 % to " in str(whole)

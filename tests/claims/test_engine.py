@@ -12,8 +12,8 @@ import lapwing as lw
 from lapwing import errors
 from lapwing.engine import connection as opened
 from lapwing.engine import duckdb as engine
-from lapwing.engine.connection import connected
 from lapwing.engine.connect import connect
+from lapwing.engine.connection import connected
 from lapwing.engine.write_sql import lower
 from lapwing.measure.measurement import Sums
 from lapwing.question.schema import make_schema

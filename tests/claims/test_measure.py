@@ -234,7 +234,7 @@ def test_P2_the_variance_of_the_mean_is_half_that_of_the_centred_split():
 def test_P4_T13_one_total_under_change_one(low, high, moved):
     columns = {"x": number(low, high, integer=True)}
     schema = make_schema("t", columns, None, None, "change_one", None)
-    assert plan_of(schema, (lw.sum("x"),), where="x <> 1").forecasts[0].sensitivity == moved
+    assert plan_of(schema, (lw.sum("x"),), where="x IS NOT NULL").forecasts[0].sensitivity == moved
     worst = max(abs(a - b) for a, b in product([0, low, high], repeat=2))
     assert worst == moved
 
@@ -286,7 +286,7 @@ def test_P5_a_missing_value_counts_as_the_middle():
 def test_P1_several_cells_under_change_one_count_twice(person):
     schema = schema_of(person, 3, "change_one")
     for statistics in ((lw.mean("x"),), (lw.variance("x"),), (lw.count("x"), lw.count())):
-        plan = plan_of(schema, statistics, where="x <> 100")
+        plan = plan_of(schema, statistics, where="x IS NOT NULL")
         (part,) = plan.parts
         assert plan.sensitivity(part) == 2 * schema.person_l1 * part.measurement.mass
 
@@ -294,7 +294,7 @@ def test_P1_several_cells_under_change_one_count_twice(person):
 def test_P1_a_total_is_bounded_by_the_end_further_from_zero():
     for low, high in ((-9, 2), (-2, 9)):
         schema = make_schema("t", {"x": number(low, high, integer=True)}, None, None, "add_remove", None)
-        assert plan_of(schema, (lw.sum("x"),), where="x <> 100").forecasts[0].sensitivity == 9
+        assert plan_of(schema, (lw.sum("x"),), where="x IS NOT NULL").forecasts[0].sensitivity == 9
 
 
 def test_P5_a_share_beside_the_public_count():

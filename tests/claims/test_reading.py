@@ -22,10 +22,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import lapwing as lw
-from lapwing.engine import duckdb as engine
-from lapwing.engine.connection import connected
 from lapwing.engine import frames, reading
 from lapwing.engine.connect import connect
+from lapwing.engine.connection import connected
 from lapwing.engine.table import Problem
 from lapwing.errors import EngineError, InvalidSource
 from lapwing.question.schema import KINDS, make_schema

@@ -198,7 +198,9 @@ def test_explain_reads_back_whatever_was_accepted(source):
     for made in (
         source.release(lw.histogram("x", [0, "1/3", 5, 10]), epsilon="0.1"),
         source.release(lw.count(), where=deep, epsilon="0.1"),
-        source.release(lw.count(), where=" OR ".join(f"(x = {i} AND key = 'a')" for i in range(3000)), epsilon="0.1"),
+        source.release(
+            lw.count(), where=" OR ".join(f"(x > {i / 1000} AND key = 'a')" for i in range(3000)), epsilon="0.1"
+        ),
     ):
         again = recall(source.schema, source.ledger, made.entry)
         assert again.rows == made.rows
@@ -470,7 +472,7 @@ def test_T25_many_threads_spend_exactly_the_total(tmp_path):
 
     def ask(i):
         try:
-            granted.append(source.release(lw.count(), where=f"x <> {i}", epsilon="0.25"))
+            granted.append(source.release(lw.count(), where=f"x > {i / 2}", epsilon="0.25"))
         except errors.BudgetExceeded:
             refused.append(i)
 

@@ -773,7 +773,7 @@ def test_E2_texts_are_equal_only_byte_by_byte_whatever_their_collation(postgres,
     source = make(tmp_path, f"{postgres}#t", person="v", columns={"key": lw.keys("a", "A", "É")})
     answer = source.release(lw.count(), by="key", epsilon=150)
     assert [row["count"]["value"] for row in answer.rows] == [2, 1, 1]
-    for where, rows in (("key = 'a'", 2), ("key IN ('A', 'x')", 1), ("key <> 'a'", 3), ("key < 'a'", 1)):
+    for where, rows in (("key = 'a'", 2), ("key IN ('A', 'É')", 2), ("key <> 'a'", 3), ("key < 'a'", 1)):
         assert source.release(lw.count(), where=where, epsilon=150).rows[0]["count"]["value"] == rows
     run(
         postgres,

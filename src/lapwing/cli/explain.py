@@ -11,7 +11,7 @@ import click
 from .. import sensitivity as catalogue
 from ..errors import InvalidRequest
 from ..exact import text
-from .output import confidence_option, format_option, print_json, source_argument
+from .output import confidence_option, format_option, print_json, rows_on_terminal, source_argument
 
 if TYPE_CHECKING:
     from ..plan.plan import Plan
@@ -35,6 +35,7 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     from ..release.bounds import Bounds
     from ..release.discover import Discovery
     from ..release.recall import recall
+    from ..release.result import Release
     from ..source import Source
 
     opened = Source.open(source)
@@ -55,7 +56,8 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     if form == "json":
         print_json(plan=made.plan.to_dict(), release=shown.to_dict())
     else:
-        click.echo(_stages(made.plan, made, str(shown)))
+        answer = shown.to_text(rows_on_terminal()) if isinstance(shown, Release) else str(shown)
+        click.echo(_stages(made.plan, made, answer))
 
 
 def _instead(plan: Plan, statistic: Statistic) -> list[str]:
@@ -128,6 +130,8 @@ def _stages(plan: Plan, made: Release, answer: str) -> str:
     rows = made.answer.get("rows")
     for part in plan.parts:
         lines.append(f"     {part.measurement.explanation(plan.setting(part, rows))}")
+    named = [each for each in plan.query.statistics if each.name != each.default_name]
+    lines += [f"     {each.text} is shown as {each.name}" for each in named]
     for statistic in plan.query.statistics:
         lines += _instead(plan, statistic)
     lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", answer]

@@ -68,6 +68,13 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 
 
+def rows_on_terminal() -> int | None:
+    """Return how many rows of a table are printed: some on a terminal, and all (None) to a file or a pipe."""
+    from ..release.result import TEXT_ROWS
+
+    return TEXT_ROWS if sys.stdout.isatty() else None
+
+
 @contextmanager
 def progress_bar(what: str) -> Iterator[Any]:
     """Yield a function that draws a bar on a terminal once the work takes longer than a second."""

@@ -23,6 +23,7 @@ from .output import (
     format_options,
     print_json,
     progress_bar,
+    rows_on_terminal,
     source_argument,
 )
 
@@ -288,7 +289,7 @@ def _show(made: Release, form: str) -> None:
         for number, piece in enumerate(made.pieces()):
             click.echo(csv_text(piece, header=number == 0), nl=False)
     else:
-        click.echo(_text(made, form), nl=False)
+        click.echo(_text(made, form, rows_on_terminal()), nl=False)
     if form in ("csv", "html"):
         click.echo(made.charged, err=True)
 
@@ -307,10 +308,10 @@ def _put(made: Release, form: str, output: str, progress: Any) -> None:
             file.write_text(written, encoding="utf-8")
 
 
-def _text(made: Release, form: str) -> str:
+def _text(made: Release, form: str, most: int | None = None) -> str:
     if form == "json":
         return json.dumps(made.to_dict(), ensure_ascii=False) + "\n"
-    return made.to_html() if form == "html" else f"{made}\n"
+    return made.to_html() if form == "html" else f"{made.to_text(most)}\n"
 
 
 @contextmanager

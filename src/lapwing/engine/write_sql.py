@@ -226,7 +226,7 @@ def _keys(schema: Schema, query: Query, to: Dialect) -> list[_Key]:
         if edges is not None:
             found.append(_Key(name, len(edges) - 1, _bin(name, edges, to)))
         else:
-            size = len(column.labels or ())
+            size = len(column.group_keys or ())
             found.append(_Key(name, size, cell_name(name, to), f"keys_{i}", column.other is not None))
     return found
 

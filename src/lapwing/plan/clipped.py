@@ -9,13 +9,22 @@ from typing import Any
 from .. import exact
 from ..question.query import Condition, numeral, quoted
 
+Share = tuple[float | None, float, float]
+"""A share of rows: an estimate, or None if there is only a range, and the ends of a 95 % bar."""
+
+
+def share_text(share: Share, of: str) -> str:
+    """Return a share in words."""
+    value, low, high = (None if each is None else f"{100 * each:.2g} %" for each in share)
+    return f"between {low} and {high} of {of}" if value is None else f"{value} of {of} ({low} to {high})"
+
 
 @dataclass(frozen=True)
 class Clipped:
     """A column whose values outside its bounds count as the bounds.
 
     ``share`` is the share of rows that this affects, with the ends of a 95 % bar, if the ledger holds a noisy histogram
-    of the column, at ``entry``.
+    of the column, at ``entry``.  It has no estimate if a bound lies inside a bin of the histogram that has rows.
     """
 
     column: str
@@ -23,7 +32,7 @@ class Clipped:
     high: Fraction
     source: str
     where: Condition | None = None
-    share: tuple[float, float, float] | None = None
+    share: Share | None = None
     entry: int | None = None
 
     @property
@@ -42,6 +51,6 @@ class Clipped:
     def __str__(self) -> str:
         sentence = f"{self.column} beyond {exact.text(self.low)} and {exact.text(self.high)} counts as these bounds"
         if self.share is not None:
-            value, low, high = (f"{100 * each:.2g} %" for each in self.share)
-            return f"{sentence}: {value} of all rows with a value ({low} to {high}), by entry {self.entry}."
+            inside = "" if self.share[0] is not None else ", in which a bound divides a bin"
+            return f"{sentence}: {share_text(self.share, 'all rows with a value')}, by entry {self.entry}{inside}."
         return f"{sentence}.  For how many rows is private; to ask: {self.question}"

@@ -27,6 +27,7 @@ from ..measure.public_n import has_public_n
 from ..question.query import Query, Statistic
 from ..question.schema import Schema
 from .clipped import Clipped
+from .left_out import left_out
 
 MOST_COMBINED = 4
 """The largest number of measurements that are combined for the number of rows."""
@@ -91,6 +92,11 @@ class Plan:
         """The columns whose values are clamped to their bounds."""
         names = (each.column for each in self.measured if each.clamps)
         return list(dict.fromkeys(name for name in names if name is not None))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What will not be counted, by the public rules of the source: a sentence each."""
+        return left_out(self.schema, self.query, self.measured)
 
     @property
     def split(self) -> dict[str, str]:
@@ -249,6 +255,7 @@ class Plan:
                 for part in self.parts
             ],
             "clipped": [each.to_dict() for each in self.clipped],
+            "notes": list(self.notes),
             "sql": self.sql,
         }
 
@@ -279,7 +286,8 @@ class Plan:
         if len(self.parts) > 1:
             shares = ", ".join(f"{part.measurement.name}: {_short(part.epsilon)}" for part in self.parts)
             lines.append(f"ε is split: {shares}")
-        return "\n".join([*lines, *map(str, self.clipped), *([] if self.lacking is None else [self.lacking])])
+        lines += [*map(str, self.clipped), *self.notes]
+        return "\n".join(lines if self.lacking is None else [*lines, self.lacking])
 
 
 def level_of(statistic: Statistic) -> dict[str, str]:

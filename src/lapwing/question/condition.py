@@ -19,6 +19,7 @@ from .. import exact
 from ..errors import InvalidParameter, UnsupportedQuery
 from . import query
 from .expressions import refuse_no_text
+from .literals import check_literals, quotable, refuse_label
 from .query import All, Compare, Condition, Missing, OneOf, Some, Value, joined, negated
 from .schema import Column, Schema, is_unicode
 
@@ -55,12 +56,14 @@ _ADVICE: dict[type[exp.Expression], tuple[str, str]] = {
 
 
 def parse_condition(text: str, schema: Schema) -> Condition:
-    """Return the condition that a text such as "age >= 65 AND ward = 'north'" states."""
+    """Return the condition that a text such as "age >= 65" states; refuse values that cannot occur."""
     if not isinstance(text, str):
         refuse_no_text(text, "where")
     if len(text) > _LONGEST:
         raise InvalidParameter(text, "condition", "a text such as 'age >= 65'")
-    return condition_of(parsed(f"SELECT 1 WHERE {text}", "where").this, schema)
+    condition = condition_of(parsed(f"SELECT 1 WHERE {text}", "where").this, schema)
+    check_literals(condition, schema)
+    return condition
 
 
 # --- text → tree ---
@@ -115,14 +118,8 @@ def refuse(node: exp.Expression, where: str = "") -> NoReturn:
             raise UnsupportedQuery(what, advice)
     if isinstance(node, exp.Func):
         name = str(node.this) if node.key == "anonymous" else node.sql_name()
-        raise UnsupportedQuery(f"the function {_quotable(name)}{where}", _SHAPE)
-    raise UnsupportedQuery(f"`{_quotable(node.sql())}`{where}", _SHAPE)
-
-
-def _quotable(text: str) -> str:
-    """Return the beginning of a part of the question, safe to print in a message."""
-    plain = "".join(c if c.isprintable() else "?" for c in text)
-    return plain if len(plain) <= 40 else f"{plain[:37]}..."
+        raise UnsupportedQuery(f"the function {quotable(name)}{where}", _SHAPE)
+    raise UnsupportedQuery(f"`{quotable(node.sql())}`{where}", _SHAPE)
 
 
 def only(node: exp.Expression, *allowed: str) -> None:
@@ -133,7 +130,7 @@ def only(node: exp.Expression, *allowed: str) -> None:
         first = value[0] if isinstance(value, list) else value
         if isinstance(first, exp.Expression) and not isinstance(first, exp.Identifier):
             refuse(first)
-        raise UnsupportedQuery(f"`{_quotable(node.sql())}`", _SHAPE)
+        raise UnsupportedQuery(f"`{quotable(node.sql())}`", _SHAPE)
 
 
 def column_name(node: exp.Expression) -> str:
@@ -230,6 +227,8 @@ def _value(node: exp.Expression, name: str, column: Column) -> Value:
     elif family == "date":
         value = _date(node)
     if value is None:
+        if isinstance(node, exp.Literal) and node.is_string:
+            refuse_label(name, column, str(node.this))
         raise UnsupportedQuery(
             f'a comparison of "{name}" with something that is not a {family}',
             f"Write a literal such as {_EXAMPLES[family]}.",

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
@@ -28,10 +28,12 @@ from ..errors import (
     MissingParameter,
     Shown,
     UnknownColumn,
+    UselessParameter,
 )
 from ..exact import Number as NumberLike
 from ..sensitivity import Neighbors
 from .file import AS_USUAL, File
+from .labels import checked_labels, shown_text, with_labels
 
 Kind = Literal["text", "number", "integer", "date", "boolean"]
 Key = str | int | bool | date
@@ -71,7 +73,8 @@ class Column:
 
     ``grid`` is set for numbers with bounds, ``keys`` for columns to group by, ``edges`` for numbers with bins.
     A column with only a type can be used only in conditions.  ``other`` is the name under which keys that are not
-    listed are counted; without it they are left out.
+    listed are counted; without it they are left out.  ``labels`` has a text for each key or bin, ``unit`` and ``title``
+    describe the column: they are shown, and are no part of a question.
     """
 
     kind: Kind
@@ -81,15 +84,25 @@ class Column:
     other: str | None = None
     edges: tuple[Fraction, ...] | None = None
     grid: Grid | None = None
+    labels: tuple[str, ...] | None = None
+    unit: str | None = None
+    title: str | None = None
 
     @property
-    def labels(self) -> tuple[Key, ...] | None:
-        """The groups of this column, in their public order."""
+    def group_keys(self) -> tuple[Key, ...] | None:
+        """The keys of its groups, in their public order: keys and ``other``, or the names of bins."""
         if self.edges is not None:
-            return bin_labels(self.edges, self)
+            return bin_names(self.edges, self)
         if self.keys is None:
             return None
         return self.keys if self.other is None else (*self.keys, self.other)
+
+    @property
+    def group_labels(self) -> tuple[str, ...] | None:
+        """The labels of its groups, in the same order; ``other`` is its own label."""
+        if self.labels is None:
+            return None
+        return self.labels if self.other is None else (*self.labels, self.other)
 
     @property
     def groups(self) -> int:
@@ -99,7 +112,7 @@ class Column:
         return len(self.keys or ()) + (self.other is not None)
 
     def describe(self) -> dict[str, Any]:
-        """Return the declaration for JSON; a long list of keys is replaced by its digest."""
+        """Return the declaration for JSON, without labels; a long list of keys is replaced by its digest."""
         declaration: dict[str, Any] = {"type": self.kind}
         if self.keys is not None:
             listed = [written(key) for key in self.keys]
@@ -122,7 +135,10 @@ def number(
     *,
     integer: bool = False,
     edges: Sequence[NumberLike] | None = None,
-    keys: Iterable[int] | None = None,
+    keys: Iterable[int] | Mapping[int, str] | None = None,
+    labels: Sequence[str] | None = None,
+    unit: str | None = None,
+    title: str | None = None,
 ) -> Column:
     """Declare a numeric column.
 
@@ -132,7 +148,10 @@ def number(
         integer: the values are whole numbers.
         edges: the borders of bins, in rising order; grouping by the column then means grouping by these bins.
             Without low and high, the first and the last edge are the bounds.
-        keys: whole numbers to group by, as for ``keys``, instead of edges.
+        keys: whole numbers to group by, as for ``keys``, instead of edges; also a mapping to their labels.
+        labels: a text for each bin or key, shown beside it.
+        unit: the unit of the values, such as "hours"; it is shown, and changes no number.
+        title: what the column is, in words.
     """
     if not isinstance(integer, bool):
         raise InvalidParameter(integer, "integer", "true or false")
@@ -147,9 +166,24 @@ def number(
             raise InvalidBounds(low, high, allowed)
     elif max(abs(bounds[0]), abs(bounds[1])) > 10**100 or bounds[1] - bounds[0] < Fraction(1, 10**100):
         raise InvalidBounds(low, high, "bounds of a column are at most 10^100 in size, and at least 10^-100 apart")
+    keys, texts = with_labels(keys, labels)
     listed = None if keys is None else _whole_keys(keys, borders)
     grid = _grid(*bounds, integer=integer)
-    return Column("integer" if integer else "number", bounds[0], bounds[1], listed, edges=borders, grid=grid)
+    column = Column("integer" if integer else "number", bounds[0], bounds[1], listed, edges=borders, grid=grid)
+    return _presented(column, texts, unit, title)
+
+
+def _presented(column: Column, labels: object, unit: object, title: object) -> Column:
+    """Return the column with its labels, unit and title, checked."""
+    if labels is not None and column.group_keys is None:
+        raise UselessParameter("labels", "the column has neither keys nor edges", "Give the groups that they name.")
+    codes = column.keys or column.group_keys or ()
+    return replace(
+        column,
+        labels=checked_labels(labels, codes, column.other),
+        unit=shown_text(unit, "unit"),
+        title=shown_text(title, "title"),
+    )
 
 
 def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tuple[Key, ...]:
@@ -164,14 +198,25 @@ def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tu
     return listed.keys or ()
 
 
-def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
+def keys(
+    *values: Key | Iterable[Key] | Mapping[Any, str],
+    other: str | None = None,
+    labels: Sequence[str] | None = None,
+    unit: str | None = None,
+    title: str | None = None,
+) -> Column:
     """Declare a column to group by: its public keys, in the order in which they are shown.
 
     Args:
-        values: the keys, all of one type: text, whole numbers, truth values or dates; or one list or array of them.
+        values: the keys, all of one type: text, whole numbers, truth values or dates; or one list or array of them; or
+            a mapping from keys to labels, such as {1: "men", 2: "women"}.
         other: count keys that are not listed under this name, instead of leaving them out.
+        labels: a text for each key, shown beside it.
+        unit: the unit of keys that are numbers.
+        title: what the column is, in words.
     """
-    listed: tuple[Any, ...] = tuple(map(_plain_key, _listed(values)))
+    first, texts = with_labels(values[0], labels) if len(values) == 1 else (None, labels)
+    listed: tuple[Any, ...] = tuple(map(_plain_key, _listed((first,) if len(values) == 1 else values)))
     kind = _one_kind(listed)
     for place, key in enumerate(listed, 1):
         if kind == "integer" and abs(key) > 2**53:
@@ -180,7 +225,7 @@ def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
             raise _refused(f"a text in place {place} that is not Unicode or holds a NUL")
     if other is not None and (not isinstance(other, str) or not other or other in listed):
         raise InvalidParameter(other, "other", "a text that is not one of the keys")
-    return Column(kind, keys=listed, other=other)
+    return _presented(Column(kind, keys=listed, other=other), texts, unit, title)
 
 
 def _refused(fault: str) -> InvalidRequest:
@@ -258,11 +303,11 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-def plain(kind: str) -> Column:
+def plain(kind: str, *, unit: str | None = None, title: str | None = None) -> Column:
     """Declare a column by its type alone: it can be used in conditions, but not in sums or to group by."""
     if kind not in KINDS:
         raise InvalidParameter(kind, "type", f"one of {', '.join(KINDS)}")
-    return Column(kind)
+    return _presented(Column(kind), None, unit, title)
 
 
 def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
@@ -291,7 +336,7 @@ def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:
     return tuple(low + i * (high - low) / number for i in range(number + 1))
 
 
-def bin_labels(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:
+def bin_names(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:
     """Return the names of the bins: [a, b) each, and [a, b] for the last.
 
     The first and the last also hold values beyond the edges; their names say so if the column's bounds reach further.

@@ -19,6 +19,7 @@ from ..exact import Number
 from . import query
 from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
 from .expressions import refuse_no_text
+from .literals import check_literals
 from .query import Condition, Query, Statistic, named, quoted
 from .schema import MOST_BINS, Column, Schema, bin_edges, equal_bins
 
@@ -62,8 +63,11 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
     if where is not None:
         only(where, "this")
     condition = None if where is None else condition_of(where.this, schema)
+    if not recorded:
+        for each in (condition, *(statistic.condition for statistic in statistics)):
+            check_literals(each if isinstance(each, Condition) else None, schema)
     bins = {key: edges for key, edges in keys if edges is not None}
-    return make_query(statistics, [key for key, _ in keys], condition, schema, bins, shown)
+    return make_query(statistics, [key for key, _ in keys], condition, schema, bins, shown, recorded=recorded)
 
 
 def make_query(
@@ -73,10 +77,13 @@ def make_query(
     schema: Schema,
     bins: Mapping[str, tuple[Fraction, ...]] | None = None,
     titles: Mapping[str, str] | None = None,
+    *,
+    recorded: bool = False,
 ) -> Query:
     """Return the query, checked against the schema: columns, types, names and the number of cells.
 
-    ``bins`` are the edges, ``titles`` the names of keys, where the query itself gives them.
+    ``bins`` are the edges, ``titles`` the names of keys, where the query itself gives them.  Bins that are those of the
+    declaration are the column itself; a ``recorded`` query stays as it is.
     """
     by = () if by is None else by
     if not isinstance(by, str | Sequence):
@@ -106,6 +113,8 @@ def make_query(
         else:
             edges[name] = _limits(edges.get(name) or column.edges or (), column)
             asked = (replace(one, column=name, edges=None, bins=None),)
+    if not recorded and asked[0].kind != "cdf":
+        edges = {name: borders for name, borders in edges.items() if borders != schema.columns[name].edges}
     _check_keys(by, edges, schema)
     checked = [_checked(each, schema) for each in asked]
     condition = parse_condition(where, schema) if isinstance(where, str) else where
@@ -131,7 +140,7 @@ def _asked(statistics: Sequence[object]) -> tuple[Statistic, ...]:
 def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) -> None:
     """Refuse keys that are named twice, or whose groups are not public."""
     for key in by:
-        if schema.columns[key].labels is None and key not in edges:
+        if schema.columns[key].group_keys is None and key not in edges:
             advice = "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
             truth = schema.columns[key].kind == "boolean"
             advice += "Write keys = [false, true]." if truth else "`lapwing discover` finds the frequent ones."

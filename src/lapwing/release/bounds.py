@@ -34,10 +34,12 @@ from ..measure.tree import margins
 from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE
+from ..plan.clipped import Share, share_text
 from ..plan.plan import Plan
 from ..plan.planning import make_plan
+from ..question.condition import parse_condition
 from ..question.query import count, quoted
-from ..question.schema import Column, Schema, number
+from ..question.schema import Column, Schema, number, plain
 from ..question.sql import make_query
 from .pipeline import make_release
 from .result import Release, bar_text
@@ -91,7 +93,9 @@ def plan_bounds(schema: Schema, column: str, *, epsilon: Number, where: str | No
     if declared.kind not in ("number", "integer"):
         raise UnsupportedQuery(f'bounds of "{name}", which is not a number', 'Declare type = "number" or "integer".')
     wide = _widened(schema, name)
-    query = make_query([count()], [name], where, wide, {name: edges(declared.kind == "integer")})
+    open_ended = replace(schema, columns={**schema.columns, name: plain(declared.kind)})
+    condition = None if where is None else parse_condition(where, open_ended)
+    query = make_query([count()], [name], condition, wide, {name: edges(declared.kind == "integer")})
     return make_plan(wide, query, epsilon=epsilon)
 
 
@@ -196,15 +200,16 @@ class Bounds:
         return self._ends[1]
 
     @property
-    def outside(self) -> tuple[float, float, float]:
+    def outside(self) -> Share:
         """The share of rows with a value that lie outside the bounds: an estimate, and the ends of a 95 % bar."""
         return self.beyond(*self._ends)
 
-    def beyond(self, low: Fraction, high: Fraction) -> tuple[float, float, float]:
+    def beyond(self, low: Fraction, high: Fraction) -> Share:
         """Return the share of rows with a value that lie outside these bounds: an estimate, and a 95 % bar.
 
-        A bin that a bound divides counts as inside for the estimate and the lower end, as outside for the upper end.
-        The first and the last bin are unlimited; the one around zero is treated as zero.
+        A bin that a bound divides counts as inside for the lower end and as outside for the upper end; where its rows
+        are is not known, so that there is no estimate (None) unless the bounds are borders of bins, or divide only
+        bins that are not above the noise.  The first and the last bin are unlimited; the one around zero is zero.
         """
         bins = ends(self.integer)
         last = len(bins) - 1
@@ -218,7 +223,9 @@ class Bounds:
                 touching.append(low <= 0 <= high)
             within.append(low <= a and b <= high and 0 < i < last)
         value, least, _ = self._outside(touching)
-        return value, least, self._outside(within)[2]
+        divided = [i for i, (some, all_) in enumerate(zip(touching, within, strict=True)) if some and not all_]
+        known = not set(divided) & set(self._occupied)
+        return value if known else None, least, self._outside(within)[2]
 
     def _outside(self, inside: Sequence[bool]) -> tuple[float, float, float]:
         within = sum(cell for cell, is_in in zip(self._cells, inside, strict=True) if is_in)
@@ -266,7 +273,7 @@ class Bounds:
         some = bool(self._occupied)
         share = dict(zip(("value", "low", "high"), self.outside, strict=True)) if some else None
         release = self.release.to_dict()
-        omitted = ("confidence", "simultaneous", "view", "columns", "rows", "private")
+        omitted = ("confidence", "simultaneous", "view", "columns", "rows", "notes", "private")
         answer = {
             **{key: each for key, each in release.items() if key not in omitted},
             "column": self.name,
@@ -297,11 +304,10 @@ class Bounds:
                 for low, high, value, least, most in self.occupied
             ]
             lines.append(report.text_table(["from", "to", "rows", "error bar"], rows, ()))
-            estimate, least_share, most_share = (f"{100 * each:.2g} %" for each in self.outside)
             lines += [
                 f"low = {exact.text(self.low)}, high = {exact.text(self.high)}",
-                f"Outside: {estimate} of the rows with a value ({least_share} to {most_share}); they would count as "
-                f"the bounds.  Ask for it once they are declared: {self.share}",
+                f"Outside: {share_text(self.outside, 'the rows with a value')}; they would count as the bounds.  "
+                f"Ask for it once they are declared: {self.share}",
             ]
             if {0, len(self._cells) - 1} & set(self._occupied):
                 lines.append("There may be values beyond ± 10^15: they are in the last bin.")

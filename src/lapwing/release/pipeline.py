@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, TypeVar
 
 from ..engine.table import COMPLETE, Integers, Table
@@ -125,7 +126,8 @@ def make_release(
     def noisy() -> dict[str, Any]:
         return table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, tally(), entropy, progress))
 
-    entry, answer = answered(ledger, question(plan), plan.epsilon, analyst=analyst, check=check, noisy=noisy)
+    asked = _as_recorded(plan, ledger)
+    entry, answer = answered(ledger, asked, plan.epsilon, analyst=analyst, check=check, noisy=noisy)
     return released(plan, ledger, replace(entry, answer=answer), analyst)
 
 
@@ -166,9 +168,30 @@ def question(plan: Plan) -> dict[str, Any]:
     return question
 
 
+def _as_recorded(plan: Plan, ledger: Ledger) -> dict[str, Any]:
+    """Return the question; as the ledger has it, if it has it with declared bins written out, as earlier builds did."""
+    asked, query = question(plan), plan.query
+    declared = [(name, borders) for name in query.by if (borders := plan.schema.columns[name].edges) is not None]
+    bins = [pair for pair in declared if pair[0] not in dict(query.edges)]
+    if bins and ledger.find(asked, plan.epsilon, Fraction(0)) is None:
+        for some in (some for number in range(1, len(bins) + 1) for some in combinations(bins, number)):
+            other = question(replace(plan, query=replace(query, edges=tuple(sorted([*query.edges, *some])))))
+            if ledger.find(other, plan.epsilon, Fraction(0)) is not None:
+                return other
+    return asked
+
+
+def _given_names(plan: Plan) -> dict[str, Any]:
+    """Return the names that the question itself gave to statistics and keys: the question in the ledger has none."""
+    query = plan.query
+    columns = {each.text: each.name for each in reversed(query.statistics) if each.name != each.default_name}
+    titles = {key: title for key, title in zip(query.by, query.titles or query.by, strict=True) if title != key}
+    return {name: each for name, each in (("names", columns), ("titles", titles)) if each}
+
+
 def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:
     """Return the integers with noise, as they are recorded; the tally is not passed on."""
-    answer: dict[str, Any] = {}
+    answer = _given_names(plan)
     public = None
     if any(each.public_rows for each in plan.measured) or plan.counts_publicly:
         public = answer["rows"] = tally.rows

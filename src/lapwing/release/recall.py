@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ..errors import InvalidParameter, InvalidSource
+from ..errors import InvalidParameter, InvalidSource, RequestError
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
 from ..measure.quantiles import WITHOUT
@@ -15,6 +15,7 @@ from ..plan.plan import Plan
 from ..plan.planning import make_plan
 from ..question import sql
 from ..question.condition import condition_of, parsed
+from ..question.query import Query, named
 from ..question.schema import Schema
 from .bounds import Bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discovered, plan_keys
@@ -42,9 +43,23 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery |
 
 
 def _plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> Plan:
-    query = sql.parse(asked["query"], schema, recorded=True)
+    query = _renamed(sql.parse(asked["query"], schema, recorded=True), entry)
     intervals = not any(name.endswith(WITHOUT) for name in asked["split"])
     return make_plan(schema, query, epsilon=entry.epsilon, split=asked["split"], intervals=intervals)
+
+
+def _renamed(query: Query, entry: Entry) -> Query:
+    """Return the query with the names that were given when it was asked, if its answer holds them and they fit."""
+    answer = entry.answer if isinstance(entry.answer, dict) else {}
+    names, titles = (each if isinstance(each := answer.get(field), dict) else {} for field in ("names", "titles"))
+    if not all(isinstance(name, str) and name.isprintable() for name in (*names.values(), *titles.values())):
+        return query
+    shown = tuple(titles.get(key, key) for key in query.by)
+    asked = [replace(each, name=names.get(each.text)) for each in query.statistics]
+    try:
+        return replace(query, statistics=named(asked, shown), titles=shown)
+    except RequestError:
+        return query
 
 
 def _key_plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> KeyPlan:

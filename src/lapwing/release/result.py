@@ -5,7 +5,6 @@ It sees only the plan and the noisy integers in the ledger: nothing here is priv
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,14 +28,17 @@ from ..measure.linear import Noisy
 from ..measure.measurement import Estimate
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.plan import Plan, bar_confidence, level_of
-from ..question.schema import Key, bin_labels, written
+from ..question.schema import Key, written
 from . import arrow, plots
-from .columns import csv_text, days_or_keys, ends, key_array, key_values
+from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_columns, key_values
 from .estimate import Estimator
 from .files import in_place_of, write_parquet
+from .legend import about_key, about_statistic, legend
 from .recorded import age, modified_after
 
-_TEXT_ROWS = 40
+TEXT_ROWS = 40
+"""How many groups are printed unless all are asked for."""
+
 _PIECE_ROWS = 250_000
 """How many groups are estimated and written at a time."""
 
@@ -148,52 +150,63 @@ class Release:
         return self.plan.query.titles or self.plan.query.by
 
     @cached_property
-    def labels(self) -> list[tuple[Key, ...]]:
+    def group_keys(self) -> list[tuple[Key, ...]]:
         """The keys of every group, in their public order."""
-        return list(product(*self._labels))
+        return list(product(*(each.values for each in self._key_columns if not each.is_label)))
 
     @cached_property
-    def _labels(self) -> list[tuple[Key, ...]]:
-        """The keys of each column."""
-        bins, columns = dict(self.plan.query.edges), self.plan.schema.columns
-        return [
-            bin_labels(bins[name], columns[name]) if name in bins else columns[name].labels or ()
-            for name in self.plan.query.by
-        ]
+    def _key_columns(self) -> list[KeyColumn]:
+        """The columns of keys, and of their labels."""
+        return key_columns(self.plan)
+
+    @cached_property
+    def _groups_of_keys(self) -> list[list[dict[str, Any]]]:
+        """For each key of the question, what a row of each of its groups has: the key, and its label."""
+        found: list[list[dict[str, Any]]] = [[] for _ in self.plan.query.by]
+        for each in self._key_columns:
+            some = found[each.at] or [{} for _ in each.values]
+            found[each.at] = [{**one, each.name: written(value)} for one, value in zip(some, each.values, strict=True)]
+        return found
 
     def _places(self, groups: slice) -> list[NDArray[np.int64]]:
-        """Return, for each column of keys, which of them each group has; the last column changes fastest."""
+        """Return, for each column of keys and labels, which of them each group has; the last key changes fastest."""
         places, left = [], np.arange(groups.start, groups.stop)
-        for labels in reversed(self._labels):
-            left, place = np.divmod(left, len(labels))
+        for some in reversed(self._groups_of_keys):
+            left, place = np.divmod(left, len(some))
             places.append(place)
-        return places[::-1]
+        return [places[::-1][each.at] for each in self._key_columns]
 
     @property
     def columns(self) -> list[dict[str, Any]]:
-        """What each column is: its name, kind and, for a statistic, the scale of the noise behind it."""
-        described: list[dict[str, Any]] = [{"name": name, "kind": "key"} for name in self.keys]
+        """What each column is: its name, kind, title and unit, and for a statistic the scale of the noise behind it."""
+        described: list[dict[str, Any]] = [
+            {"name": each.name, "kind": "label", "of": self.keys[each.at]}
+            if each.is_label
+            else {"name": each.name, "kind": "key", **about_key(self.plan, each.at)}
+            for each in self._key_columns
+        ]
         plan = self.plan if "rows" not in self.answer else replace(self.plan, rows=max(self.answer["rows"], 1))
         for forecast in plan.forecasts:
             name, kind = forecast.statistic.name, forecast.statistic.kind
             how = {"scale": exact.text(forecast.scale), "claim": forecast.claim, **level_of(forecast.statistic)}
             bars = {"interval": False} if name in self._without_bars else {}
-            described.append({"name": name, "kind": kind, **how, **bars})
+            about = about_statistic(self.plan, forecast.statistic)
+            described.append({"name": name, "kind": kind, **how, **bars, **about})
         return described
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One dict for each group: its keys, and for each statistic value, low and high."""
+        """One dict for each group: its keys and their labels, and for each statistic value, low and high."""
         return list(self)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the dicts of ``rows``; few groups are estimated at a time."""
-        groups, slices = product(*self._labels), self._slices
+        groups, slices = product(*self._groups_of_keys), self._slices
         for some in slices:
             estimates = self.estimates if len(slices) == 1 else self._estimates(some)
             columns = [(name, [end.tolist() for end in each]) for name, each in estimates.items()]
-            for i, labels in zip(range(some.stop - some.start), groups, strict=False):
-                row: dict[str, Any] = {key: written(label) for key, label in zip(self.keys, labels, strict=True)}
+            for i, keys in zip(range(some.stop - some.start), groups, strict=False):
+                row: dict[str, Any] = {name: value for each in keys for name, value in each.items()}
                 for name, (value, low, high) in columns:
                     row[name] = {"value": value[i], "low": low[i], "high": high[i]}
                 yield row
@@ -208,14 +221,15 @@ class Release:
         """Return the ``Estimate`` of a statistic, arrays value, low and high; or the array of a column of keys."""
         if not isinstance(name, str) or name not in self._names:
             raise UnknownName(name, "The release", self._names)
-        if name not in self.keys:
-            return self.estimates[name]
-        at = self.keys.index(name)
-        return key_values(self._labels[at])[self._places(slice(0, self.plan.groups))[at]]
+        for each, places in zip(self._key_columns, self._places(slice(0, self.plan.groups)), strict=True):
+            if each.name == name:
+                return key_values(each.values)[places]
+        return self.estimates[name]
 
     @property
     def _names(self) -> list[str]:
-        return [*self.keys, *(str(statistic.name) for statistic in self.plan.query.statistics)]
+        keys = [each.name for each in self._key_columns]
+        return [*keys, *(str(statistic.name) for statistic in self.plan.query.statistics)]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the columns of ``flat`` to readers of Arrow: pl.DataFrame(answer), pa.table(answer), DuckDB."""
@@ -240,12 +254,13 @@ class Release:
             "view": self.view,
             "columns": self.columns,
             "rows": self.rows,
+            "notes": list(self.notes),
             "remaining": None if self.remaining is None else exact.text(self.remaining),
         }
         return fields if self.private else {**fields, "private": False}
 
     def flat(self) -> dict[str, list[Any]]:
-        """Return plain columns: the keys, then value, low and high of each statistic (n, n_low, n_high)."""
+        """Return plain columns: keys and their labels (ward, ward_label), then each statistic (n, n_low, n_high)."""
         return self._flat(slice(0, self.plan.groups), self.estimates)
 
     def pieces(self) -> Iterator[dict[str, list[Any]]]:
@@ -254,8 +269,8 @@ class Release:
             yield self._flat(groups, self._estimates(groups))
 
     def _flat(self, groups: slice, estimates: Mapping[str, Estimate]) -> dict[str, list[Any]]:
-        each = zip(self.keys, self._labels, self._places(groups), strict=True)
-        keys: dict[str, list[Any]] = {key: [labels[i] for i in places.tolist()] for key, labels, places in each}
+        pairs = zip(self._key_columns, self._places(groups), strict=True)
+        keys: dict[str, list[Any]] = {each.name: [each.values[i] for i in places.tolist()] for each, places in pairs}
         return keys | {name: end.tolist() for name, end in ends(estimates)}
 
     @property
@@ -309,9 +324,9 @@ class Release:
 
     def _arrays(self, written_as: Callable[[Sequence[Key]], Column] | None = None) -> Iterator[dict[str, Column]]:
         """Yield the columns of ``flat`` as arrays."""
-        each = list(zip(self.keys, map(written_as or key_array, self._labels), strict=True))
+        columns = [(each.name, (written_as or key_array)(each.values)) for each in self._key_columns]
         for groups in self._slices:
-            keys = {key: labels[places] for (key, labels), places in zip(each, self._places(groups), strict=True)}
+            keys = {name: values[places] for (name, values), places in zip(columns, self._places(groups), strict=True)}
             yield keys | dict(ends(self._estimates(groups)))
 
     @contextmanager
@@ -337,29 +352,26 @@ class Release:
         if not isinstance(name, str) or name not in self.estimates:
             raise InvalidParameter(name, "statistic", f"one of {', '.join(self.estimates)}")
         title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
-        return plots.chart(
-            library("altair"), self.plan.query, name, title, self.keys, self.labels, self.estimates[name]
-        )
+        return plots.chart(library("altair"), self.plan, name, title, self._key_columns, self.estimates[name])
 
     def _repr_html_(self) -> str:
-        return f"{self._html(_TEXT_ROWS)}<p>{html.escape(self._aged())}</p>"
+        more = [self._more(TEXT_ROWS, ".to_pandas() or .to_html()")] if self.plan.groups > TEXT_ROWS else []
+        return self._html(TEXT_ROWS) + report.html_lines([*more, *self._aged()])
 
     def _html(self, most: int | None) -> str:
-        labels, estimates = self._first(most)
+        groups, estimates = self._first(most)
         numbers = [[end.tolist() for end in each] for each in estimates.values()]
-        rows = [
-            ([str(written(label)) for label in group_labels], [(v[i], a[i], b[i]) for v, a, b in numbers])
-            for i, group_labels in enumerate(labels)
-        ]
-        return report.html_table(self.keys, list(estimates), rows)
+        rows = [(keys, [(v[i], a[i], b[i]) for v, a, b in numbers]) for i, keys in enumerate(groups)]
+        return report.html_table([each.name for each in self._key_columns], list(estimates), rows)
 
-    def _first(self, most: int | None) -> tuple[Sequence[tuple[Key, ...]], Mapping[str, Estimate]]:
-        """Return the keys and the estimates of the first groups, or of all."""
+    def _first(self, most: int | None) -> tuple[Sequence[Sequence[str]], Mapping[str, Estimate]]:
+        """Return the keys and labels, as texts, and the estimates of the first groups, or of all."""
+        texts = [[tuple(map(str, one.values())) for one in some] for some in self._groups_of_keys]
+        groups = [[text for each in keys for text in each] for keys in islice(product(*texts), most)]
         if most is None:
-            return self.labels, self.estimates
+            return groups, self.estimates
         together = self._estimator.together
-        groups = slice(0, min(-(-most // together) * together, self.plan.groups))
-        return list(islice(product(*self._labels), most)), self._estimates(groups)
+        return groups, self._estimates(slice(0, min(-(-most // together) * together, self.plan.groups)))
 
     def _facts(self) -> list[tuple[str, str]]:
         schema = self.plan.schema
@@ -384,54 +396,69 @@ class Release:
         rows = "1 row" if schema.rows_per_person == 1 else f"{schema.rows_per_person} rows"
         return f"each person ({schema.person}), who counts as at most {rows}"
 
-    def _note(self) -> str:
-        bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
-        clamped = any(part.measurement.column is not None for part in self.plan.parts)
-        text = f"{bars}; values beyond the declared bounds count as the bounds." if clamped else f"{bars}."
-        if self._without_bars:
-            text += " Quantiles were asked for without intervals."
-        elif any(0 < (each.level or 0) < 1 for each in self.plan.query.statistics):
-            text += " A quantile whose bar ends at a bound has too few rows on that side to say more."
-        for part in self.plan.parts:
-            note = part.measurement.note(self.plan.setting(part))
-            text += f" {note}" if note else ""
-        if self.view == "nonnegative":
-            text += " Negative numbers are shown as 0: do not add them up."
-        return text if self.private else f"NOT PRIVATE: made with noise for tests. {text}"
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers should know, a sentence each: about the bars, and what is not counted."""
+        return (*self._about_numbers(), *self.plan.notes)
 
-    def _aged(self) -> str:
-        """Return the note for a page, which does not say what was charged."""
+    def _about_numbers(self) -> list[str]:
+        bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
+        bounds = "; values beyond the declared bounds count as the bounds" if self.plan.bounded else ""
+        notes = [] if self.private else ["NOT PRIVATE: made with noise for tests."]
+        notes.append(f"{bars}{bounds}.")
+        if self._without_bars:
+            notes.append("Quantiles were asked for without intervals.")
+        elif any(0 < (each.level or 0) < 1 for each in self.plan.query.statistics):
+            notes.append(
+                "A quantile whose bar ends at a bound has too few rows on that side to say more, or many values beyond "
+                "the bound."
+            )
+        notes += [note for part in self.plan.parts if (note := part.measurement.note(self.plan.setting(part)))]
+        if self.view == "nonnegative":
+            notes.append("Negative numbers are shown as 0: do not add them up.")
+        return notes
+
+    def _remarks(self) -> list[str]:
+        """Return the lines below a table: what its columns are, and its notes."""
+        return [*legend(self.plan), " ".join(self._about_numbers()), *self.plan.notes]
+
+    def _aged(self) -> list[str]:
+        """Return the lines for a page, which does not say what was charged."""
         if not self.repeated:
-            return self._note()
-        return f"{self._note()} This is the recorded answer of entry {self.entry}. {self._age}"
+            return self._remarks()
+        return [*self._remarks(), f"This is the recorded answer of entry {self.entry}. {self._age}"]
 
     @property
     def _age(self) -> str:
         return age(self.recorded_at, self.modified_at)
 
-    def __str__(self) -> str:
-        schema, epsilon = self.plan.schema, exact.text(self.plan.epsilon) if self.entry is not None else "0"
-        heads = list(self.keys)
-        numbers = []
-        labels, estimates = self._first(_TEXT_ROWS)
+    def to_text(self, most: int | None = None) -> str:
+        """Return the answer as text for people: all groups, or the first ones only."""
+        groups, estimates = self._first(most)
+        heads, numbers = [each.name for each in self._key_columns], []
         for name, each in estimates.items():
             heads += [name, "error bar"]
-            numbers.append([end.tolist() for end in each])
+            numbers.append(([end.tolist() for end in each], name in self._without_bars))
         rows = []
-        bare = [name in self._without_bars for name in estimates]
-        for i, group_labels in enumerate(labels):
-            row = [str(written(label)) for label in group_labels]
-            for (value, low, high), plain in zip(numbers, bare, strict=True):
-                width = None if plain else high[i] - low[i]
-                bar = "none" if plain else bar_text(value[i], low[i], high[i])
+        for i, keys in enumerate(groups):
+            row = list(keys)
+            for (value, low, high), bare in numbers:
+                width = None if bare else high[i] - low[i]
+                bar = "none" if bare else bar_text(value[i], low[i], high[i])
                 row += [report.shown(value[i], width), bar]
             rows.append(row)
-        lines = [f'Release from "{schema.name}"   ε = {epsilon}   protects {self.protects}']
-        lines.append(report.text_table(heads, rows, range(len(self.keys))))
-        if self.plan.groups > _TEXT_ROWS:
-            lines.append(f"  … {self.plan.groups - _TEXT_ROWS:,} more groups: see .rows, .to_pandas() or --format csv")
-        lines.append(self._note())
-        return "\n".join([*lines, self.charged])
+        epsilon = exact.text(self.plan.epsilon) if self.entry is not None else "0"
+        lines = [f'Release from "{self.plan.schema.name}"   ε = {epsilon}   protects {self.protects}']
+        lines.append(report.text_table(heads, rows, range(len(self._key_columns))))
+        if len(groups) < self.plan.groups:
+            lines.append(f"  {self._more(len(groups), '.to_text(), .to_pandas() or --format csv')}")
+        return "\n".join([*lines, *self._remarks(), self.charged])
+
+    def _more(self, shown: int, where: str) -> str:
+        return f"… {self.plan.groups - shown:,} more groups: see {where}"
+
+    def __str__(self) -> str:
+        return self.to_text(TEXT_ROWS)
 
     @property
     def charged(self) -> str:

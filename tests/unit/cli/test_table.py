@@ -212,3 +212,36 @@ def test_a_table_in_place_of_a_source_is_told_what_is_missing(visits, tmp_path):
     (tmp_path / "bare.csv").write_text("a,b\n1,2\n")
     refused = run("release", str(tmp_path / "bare.csv"), "SELECT COUNT(*) FROM t", "--epsilon", "1", status=2)
     assert "lapwing init TABLE" in refused.stderr
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_a_table_is_cut_on_a_terminal_alone(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("k\n" + "".join(f"{i}\n" for i in range(70)))
+    (tmp_path / "t.toml").write_text(f'table = "t.csv"\nepsilon = 9\n[columns.k]\nkeys = {list(map(str, range(70)))}\n')
+    asked = ["release", str(tmp_path / "t.toml"), "SELECT k, COUNT(*) FROM t GROUP BY k", "--epsilon", "1"]
+    whole = run(*asked).stdout
+    run(*asked, "--output", str(tmp_path / "t.txt"))
+    for text in (whole, (tmp_path / "t.txt").read_text(), run("explain", asked[1], "2").stdout):
+        assert "more groups" not in text
+        assert text.count("±") == 70
+    monkeypatch.setattr("lapwing.cli.table.rows_on_terminal", lambda: 40)
+    cut = run(*asked).stdout
+    assert "… 30 more groups: see .to_text(), .to_pandas() or --format csv" in cut
+    assert cut.count("±") == 40
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_explain_has_the_names_of_the_question(visits):
+    run(
+        "release",
+        visits,
+        'SELECT ward AS place, COUNT(*) AS "visits", AVG(cost) FROM visits GROUP BY place',
+        "--epsilon",
+        "1",
+    )
+    text = run("explain", visits, "2").stdout
+    assert "COUNT(*) is shown as visits" in text
+    assert "AVG" in text
+    assert "is shown as mean_cost" not in text
+    shown = json.loads(run("explain", visits, "2", "--format", "json").stdout)["release"]["rows"][0]
+    assert list(shown) == ["place", "mean_cost", "visits"]

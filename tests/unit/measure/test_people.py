@@ -41,7 +41,7 @@ def test_sql_and_python_are_one_question(tmp_path):
     assert again.repeated
     assert again.rows == one.rows
     assert one.plan.query.text == 'SELECT COUNT(DISTINCT "patient") FROM "visits" GROUP BY "clinic"'
-    assert recall(source.schema, source.ledger, one.entry).estimates["people"].value.tolist() == [
+    assert recall(source.schema, source.ledger, one.entry).estimates["n"].value.tolist() == [
         row["n"]["value"] for row in one.rows
     ]
 
@@ -68,4 +68,9 @@ def test_people_without_rows_that_count_are_not_counted(tmp_path):
     source = source_of(tmp_path, columns={"clinic": lw.keys(2, 3)})
     answer = source.release(lw.people(), by="clinic", epsilon=400)
     assert [row["people"]["value"] for row in answer.rows] == [34, 34]  # in two groups that are listed: in full
-    assert source.release(lw.people(), where="clinic = 1", epsilon=400).rows[0]["people"]["value"] == 68
+    assert (
+        source.declare(clinic=lw.keys(1, 2, 3))
+        .release(lw.people(), where="clinic = 1", epsilon=400)
+        .rows[0]["people"]["value"]
+        == 68
+    )

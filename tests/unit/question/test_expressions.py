@@ -18,7 +18,7 @@ AGE, WARD = duckdb.ColumnExpression("age"), duckdb.ColumnExpression("ward")
 
 @pytest.fixture
 def source(tmp_path):
-    columns = {"age": lw.number(0, 120), "ward": lw.keys("north", "south"), "day": "date", "old": "boolean"}
+    columns = {"age": lw.number(-5, 120), "ward": lw.keys("north", "south"), "day": "date", "old": "boolean"}
     return lw.Source(FRAME, name="t", columns=columns, epsilon=1, ledger=tmp_path / "t.ledger")
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
@@ -84,7 +85,7 @@ def _answer(room: Room) -> Release:
         "SELECT a, b, (a * 3 + b) * 1.5 AS x FROM range(4) AS t(a), range(3) AS v(b), range(40) AS w(i)"
         " WHERE i <= a * 3 + b * 2 + (a * b) % 5"
     )
-    columns = {"a": keys(3, 0, 2, 1), "b": keys(range(3)), "x": number(0, 20)}
+    columns = {"a": keys({code: f"label {code}" for code in (3, 0, 2, 1)}), "b": keys(range(3)), "x": number(0, 20)}
     plan = room.source(table, columns=columns).plan(query.count(), query.mean("x"), by=("a", "b"), epsilon=1)
     return without_noise(plan, table)
 
@@ -100,7 +101,7 @@ def _forms(room: Room) -> Iterator[Finding]:
     forms = {"rows": [_flat(row) for row in made.rows], "to_dict": [_flat(row) for row in made.to_dict()["rows"]]}
     forms["flat"] = _rows(made.flat())
     forms["pieces"] = [row for piece in made.pieces() for row in _rows(piece)]
-    forms["items"] = _rows({"a": made["a"], "b": made["b"], **_named(made)})
+    forms["items"] = _rows({name: made[name] for name in ("a", "a_label", "b")} | _named(made))
     forms["to_csv"] = [dict(row) for row in csv.DictReader(io.StringIO(made.to_csv()))]
     path = room.path("csv")
     made.to_csv(path)
@@ -118,7 +119,11 @@ def _forms(room: Room) -> Iterator[Finding]:
         forms["to_polars"] = made.to_polars().to_dicts()
         forms["to_arrow"] = made.to_arrow().to_pylist()
     wrong = [form for form, rows in forms.items() if not _is_answer(rows, due)]
-    told = f"{all_right(wrong, len(forms))}" + (f"; not installed: {', '.join(lacking)}" if lacking else "")
+    pages = {"str": str(made), "to_text": made.to_text(), "to_html": made.to_html(), "a cell": made._repr_html_()}
+    wrong += [form for form, text in pages.items() if not _is_told(text)]
+    told = f"{all_right(wrong, len(forms) + len(pages))}" + (
+        f"; not installed: {', '.join(lacking)}" if lacking else ""
+    )
     yield Finding("the forms of an answer", not wrong, told)
     yield _views(made)
 
@@ -132,7 +137,7 @@ _ENDS = {"": "value", "_low": "low", "_high": "high"}
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     bars = {f"{name}{end}": row[name][field] for name in ("count", "mean_x") for end, field in _ENDS.items()}
-    return {"a": row["a"], "b": row["b"], **bars}
+    return {**{name: row[name] for name in ("a", "a_label", "b")}, **bars}
 
 
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -144,12 +149,19 @@ def _is_answer(rows: Sequence[Mapping[str, Any]], due: Mapping[tuple[int, int], 
     order = [(int(row["a"]), int(row["b"])) for row in rows]
     if order != [(a, b) for a in (3, 0, 2, 1) for b in range(3)]:
         return False
+    if any(row["a_label"] != f"label {a}" for (a, _), row in zip(order, rows, strict=True)):
+        return False
     for key, row in zip(order, rows, strict=True):
         for name, true in zip(("count", "mean_x"), due[key], strict=True):
             value, low, high = (float(row[f"{name}{end}"]) for end in _ENDS)
             if abs(value - true) > 1e-4 or not low <= value <= high or low == high:
                 return False
     return True
+
+
+def _is_told(text: str) -> bool:
+    """Return whether a text shows each label as often as there are groups with it, in their order."""
+    return re.findall(r"label \d", text) == [f"label {a}" for a in (3, 0, 2, 1) for _ in range(3)]
 
 
 def _views(made: Release) -> Finding:

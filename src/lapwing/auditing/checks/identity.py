@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from random import Random
 from typing import Any, get_args
 
 import duckdb
@@ -22,8 +21,7 @@ from ...ledger.chain import question_key
 from ...ledger.entry import atto, canonical_json, nano
 from ...ledger.ledger import Ledger
 from ...noise.entropy import EntropyForTests
-from ...plan.planning import make_plan
-from ...question import query, schema, sql
+from ...question import query, schema
 from ...question.query import Condition, StatisticKind
 from ...release.bounds import Bounds, plan_bounds
 from ...release.pipeline import question
@@ -32,11 +30,10 @@ from ...release.result import Release
 from ...source import Source
 from ..finding import Finding, first_of
 from ..room import Room
-from ..tools.conditions import draw_condition, holds
 from ..tools.fields import (
     CALLS,
     COLUMNS,
-    ODD,
+    KEYS,
     TYPES,
     USUAL,
     AskedQuestion,
@@ -47,6 +44,7 @@ from ..tools.fields import (
     unknown,
 )
 from ..tools.neighbors import SEED
+from .conditions import conditions
 from .syntax import syntax
 
 Made = Any
@@ -65,7 +63,7 @@ def identity(room: Room) -> Iterator[Finding]:
         yield from _told_apart(asker)
         yield from _in_other_words(asker)
         yield _recorded(asker)
-    yield from _conditions(room)
+    yield from conditions(room)
     yield from syntax()
 
 
@@ -130,7 +128,8 @@ def told(made: Made) -> dict[str, Any]:
     """Return everything that an answer says, besides when it was recorded and what is left."""
     passing = ("entry", "repeated", "recorded_at", "modified_at", "remaining", "remaining_delta")
     kept = {key: each for key, each in made.to_dict().items() if key not in passing}
-    return {**kept, "answer": _release(made).answer}
+    named = ("names", "titles")  # as they were given when it was recorded
+    return {**kept, "answer": {key: each for key, each in _release(made).answer.items() if key not in named}}
 
 
 def _release(made: Made) -> Any:
@@ -154,6 +153,14 @@ _UNCHANGED = {
     "name of a statistic": "the name of a column of the answer",
     "Schema.columns": "each column has its own fields; one that is not read is no part of the question",
     "Column.grid": "made from low and high, and has its own fields",
+    **{
+        f"{name} of {made}": "shown beside the numbers"
+        for name in ("labels", "unit", "title")
+        for made in ("number", "keys", "plain")
+    },
+    "Column.labels": "shown beside the keys",
+    "Column.unit": "shown beside the numbers",
+    "Column.title": "shown beside the name",
     "KeyPlan.schema": "has its own fields",
     "KeyPlan.dialect": "the engine, which counts the same",
 }
@@ -185,13 +192,20 @@ def _planned(source: Source, asked: AskedQuestion) -> _Planned:
         question_text, delta = canonical_json(question(plan), "question"), Fraction(0)
         kinds = [(name, plan.schema.columns[name].kind) for name in sorted(plan.columns)]
         parts = [(each.measurement, each.epsilon, plan.scale(each)) for each in plan.parts]
-        groups = [(name, dict(plan.query.edges).get(name), plan.schema.columns[name].labels) for name in plan.query.by]
-        tables = [plan.schema.columns[name] for _, name in plan.lowered.keys]
+        groups = [
+            (name, dict(plan.query.edges).get(name), plan.schema.columns[name].group_keys) for name in plan.query.by
+        ]
+        tables = [_unlabelled(plan.schema.columns[name]) for _, name in plan.lowered.keys]
         used = [plan.lowered.sql, parts, groups, tables, kinds, plan.schema.person, plan.counts_publicly]
         inside = [asked.args, plan.schema, plan.query]
     key = question_key(nano(asked.options["epsilon"]), atto(delta), question_text)
     data = [source.schema.name, source.schema.version, asked.options["epsilon"], delta]
     return _Planned(key, question_text, repr([data, used]), inside)
+
+
+def _unlabelled(column: schema.Column) -> schema.Column:
+    """Return a column without its presentation."""
+    return replace(column, labels=None, unit=None, title=None)
 
 
 def _told_apart(asker: _Asker) -> Iterator[Finding]:
@@ -317,6 +331,13 @@ def _groups() -> dict[str, list[AskedQuestion]]:
         "who asks, and how it is shown": [
             _released(four[:2], by="b", **more) for more in ({}, {"progress": lambda share: None}, {"analyst": "ana"})
         ],
+        "another presentation": [
+            _released((query.count(), query.mean("x")), by=("k", "e"), described=each) for each in ({}, *_presented())
+        ],
+        "the declared bins, written out": [
+            _released((query.count(),), by="e"), _released((query.histogram("e", (0, 3, 10)),)),
+            _sql("SELECT COUNT(*) FROM t GROUP BY BIN(e, 0, 3, 10.0)"), _sql("SELECT e, COUNT(*) FROM t GROUP BY e"),
+        ],
         "another order of keywords": [
             _released(four[:2], by="k", where="b"),
             replace(_released(four[:2]), options={"where": "B = TRUE", "by": "k", "epsilon": 1}),
@@ -337,6 +358,18 @@ def _groups() -> dict[str, list[AskedQuestion]]:
         ],
         **{f"{ways[0]}, written in another way,": _ways(ways) for ways in _WAYS},
     }  # fmt: skip
+
+
+def _presented() -> Iterator[dict[str, Any]]:
+    """Yield descriptions with labels, units and titles, which differ in nothing else."""
+    for word in ("first", "second"):
+        labels = [f"{word} {i}" for i in range(len(KEYS))]
+        shown: dict[str, schema.Column | str] = {
+            "k": schema.keys(dict(zip(KEYS, labels, strict=True)), title=word),
+            "e": schema.number(0, 10, edges=[0, 3, 10], labels=labels[:2], unit=word),
+            "x": schema.number(-4, 10, unit=word, title=word),
+        }
+        yield {"columns": {**COLUMNS, **shown}}
 
 
 _WAYS: tuple[tuple[str, ...], ...] = (
@@ -410,63 +443,4 @@ def by_statistic(made: Made) -> Any:
     for one in made.plan.query.statistics:
         estimate = made.estimates[str(one.name)]
         numbers[one.text] = columns[one.name]["scale"], [each.tolist() for each in estimate]
-    return made.answer, made.labels, numbers
-
-
-# --- conditions ---
-
-
-def _conditions(room: Room) -> Iterator[Finding]:
-    """Random conditions: equal texts in the ledger mean the same rows, and can be read again."""
-    seed, number = 16, 6000 if room.deep else 400
-    random, cells = Random(seed), {name: each[:60] for name, each in table().items() if name not in ("p", "c", "e")}
-    described = make_schema_of(cells)
-    rows: dict[str, tuple[Any, ...]] = {}
-    meanings: dict[tuple[Any, ...], str] = {}
-    mixed, unread, other = [], [], []
-    typed = dict(zip(cells, map(_exact, cells.values()), strict=True))
-    numbered = [dict(zip(typed, row, strict=True)) for row in zip(*typed.values(), strict=True)]
-    for _ in range(number):
-        drawn = draw_condition(random, described.columns, typed, random.choice((1, 2, 2, 3)))
-        truth = tuple(drawn.holds(row) for row in numbered)
-        asked = sql.make_query([query.count()], None, drawn.text, described)
-        plan = make_plan(described, asked, epsilon=1)
-        key = question_key(nano(1), atto(0), canonical_json(question(plan), "question"))
-        if rows.setdefault(key, truth) != truth:
-            mixed.append(f"{drawn.text} is taken for {meanings[rows[key]]}")
-        meanings.setdefault(truth, drawn.text)
-        if asked.where is None or tuple(holds(asked.where, row) for row in numbered) != truth:
-            other.append(f"{drawn.text} is read as {asked.where}")
-        again = sql.parse(asked.text, described, recorded=True)
-        if again.where != asked.where or again.text != asked.text:
-            unread.append(asked.text)
-    yield Finding(
-        "L2: conditions that hold for other rows are other questions",
-        not mixed,
-        f"{number} random conditions (seed {seed}) are {len(rows)} questions; {len(mixed)} were taken for one that "
-        f"holds for other rows, 0 are right{first_of(mixed)}.",
-    )
-    yield Finding(
-        "L2: a condition is read as SQL means it",
-        not other,
-        f"{len(other)} of {number} random conditions (seed {seed}) hold for other rows of {len(numbered)}, 0 are right"
-        f"{first_of(other)}.",
-    )
-    yield Finding(
-        "L2: a condition in the ledger is read as it was asked",
-        not unread,
-        f"{len(unread)} of {number} random conditions (seed {seed}) were read differently, 0 are right"
-        f"{first_of(unread)}.",
-    )
-
-
-def _exact(cells: Sequence[Any]) -> list[Any]:
-    """Return the cells, with numbers as the decimals that they are written as."""
-    return [Fraction(repr(cell)) if type(cell) in (int, float) else cell for cell in cells]
-
-
-def make_schema_of(cells: dict[str, Any]) -> schema.Schema:
-    """Return a schema that declares these columns by what they hold."""
-    declared = {"x": "number", "y": "number", "i": "integer", "b": "boolean", "d": "date", ODD: "number"}
-    columns = {name: declared.get(name, "text") for name in cells}
-    return schema.make_schema("t", columns, None, None, "add_remove", None)
+    return made.answer, made.group_keys, numbers

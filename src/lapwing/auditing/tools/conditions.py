@@ -116,10 +116,37 @@ def literal(value: Any) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
+def is_askable(column: Column, operator: str, value: Any) -> bool:
+    """Return whether a column may be compared with a value, as it is written: one that can occur by its declaration."""
+    value = Fraction(literal(value)) if isinstance(value, Fraction) else value
+    ordered = operator not in ("=", "<>", "IN")
+    if column.kind == "integer" and not ordered and value.denominator != 1:
+        return False
+    if column.low is not None and column.high is not None:
+        return bool(column.low <= value <= column.high)
+    if column.keys is None or column.other is not None:
+        return True
+    return bool(min(column.keys) <= value <= max(column.keys)) if ordered else value in column.keys
+
+
+def are_askable(condition: DrawnCondition, columns: Mapping[str, Column]) -> bool:
+    """Return whether all values in a condition can occur, by the declaration of their columns."""
+    parts = all(are_askable(part, columns) for part in condition.parts)
+    return parts and all(is_askable(columns[condition.column], condition.operator, each) for each in condition.values)
+
+
 def draw_condition(
-    random: Random, columns: Mapping[str, Column], values: Mapping[str, Sequence[Any]], depth: int = 2
+    random: Random,
+    columns: Mapping[str, Column],
+    values: Mapping[str, Sequence[Any]],
+    depth: int = 2,
+    *,
+    askable: bool = True,
 ) -> DrawnCondition:
-    """Return a condition on these columns, with literals from their possible values (typed, none missing)."""
+    """Return a condition on these columns, with literals from their possible values (typed, none missing).
+
+    Only those that can occur, by the declaration, unless ``askable`` is False: others are refused.
+    """
     shape = random.random()
     if depth and shape < 0.45:
         operator: Literal["AND", "OR", "NOT"] = random.choice(("AND", "OR", "AND", "OR", "NOT"))
@@ -127,21 +154,36 @@ def draw_condition(
         together = random.random() < 0.2  # several conditions about one column
         name = random.choice(list(columns))
         inside, below = ({name: columns[name]}, 0) if together else (columns, depth - 1)
-        parts = [draw_condition(random, inside, values, below) for _ in range(number)]
+        parts = [draw_condition(random, inside, values, below, askable=askable) for _ in range(number)]
         return DrawnCondition(operator, parts=tuple(parts))
     name = random.choice(list(columns))
-    known = [value for value in values[name] if value is not None]
+    written = [value for value in (*values[name], *_declared(columns[name])) if value is not None]
+    known, equal = (
+        [value for value in written if not askable or is_askable(columns[name], operator, value)]
+        for operator in ("<", "=")
+    )
     alike = [each for each in columns if each != name and _family(columns[each]) == _family(columns[name])]
-    if not known or shape > 0.92:
+    if not known or not equal or shape > 0.92:
         return DrawnCondition("IS NULL", name)
     if alike and shape > 0.86:
         return DrawnCondition(random.choice(_OPERATORS), name, other=random.choice(alike))
     if shape > 0.76:
-        return DrawnCondition("IN", name, tuple(random.sample(known, min(len(known), random.choice((1, 2, 3))))))
+        return DrawnCondition("IN", name, tuple(random.sample(equal, min(len(equal), random.choice((1, 2, 3))))))
     if shape > 0.68 and columns[name].kind != "boolean":
         return DrawnCondition("BETWEEN", name, tuple(sorted(random.choices(known, k=2))))
     operator_ = "=" if columns[name].kind == "boolean" else random.choice(_OPERATORS)
-    return DrawnCondition(operator_, name, (random.choice(known),))
+    return DrawnCondition(operator_, name, (random.choice(equal if operator_ in ("=", "<>") else known),))
+
+
+def _declared(column: Column) -> list[Any]:
+    """Return the values that a declaration names; numbers only if they are the same as a float and as a decimal."""
+    named = [each for each in (column.low, column.high) if each is not None]
+    named += [Fraction(key) if type(key) is int else key for key in (column.keys or ())[:5]]  # type: ignore[misc]
+    return [
+        each
+        for each in named
+        if not isinstance(each, Fraction) or each == Fraction(float(each)) == Fraction(literal(each))
+    ]
 
 
 def _family(column: Column) -> str:

@@ -35,11 +35,17 @@ DAYS = [date(2024, 1, 1), date(2024, 2, 29)]
 COLUMNS: dict[str, tuple[dict[str, Any], Column]] = {
     "x": ({"low": -2, "high": 7}, number(-2, 7)),
     "y": ({"low": 0.5, "high": 9, "integer": True}, number("0.5", 9, integer=True)),
-    "z": ({"type": "integer", "low": 0, "high": 9, "edges": [0, 3, 9]}, number(0, 9, integer=True, edges=[0, 3, 9])),
+    "z": (
+        {"type": "integer", "low": 0, "high": 9, "edges": [0, 3, 9], "labels": ["few", "many"], "unit": "days"},
+        number(0, 9, integer=True, edges=[0, 3, 9], labels=["few", "many"], unit="days"),
+    ),
     "v": ({"edges": [0, 3, 9.5]}, number(edges=[0, 3, "9.5"])),
-    "w": ({"low": 0, "high": 9, "keys": [2, 1]}, number(0, 9, keys=[2, 1])),
+    "w": ({"low": 0, "high": 9, "keys": {"2": "two", "1": "one"}}, number(0, 9, keys={2: "two", 1: "one"})),
     "k": ({"keys": ["b", "a", 'it\'s "c" \\ %'], "other": "rest"}, keys("b", "a", 'it\'s "c" \\ %', other="rest")),
-    "day": ({"keys": DAYS}, keys(DAYS)),
+    "day": (
+        {"keys": DAYS, "labels": ["first", "leap"], "title": "Day"},
+        keys(DAYS, labels=["first", "leap"], title="Day"),
+    ),
     "u": ({"type": "text"}, plain("text")),
     "b": ({"type": "boolean"}, plain("boolean")),
 }
@@ -99,6 +105,8 @@ def not_described() -> list[str]:
 
 
 def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{toml(name)} = {_toml(each)}' for name, each in value.items())}}}"
     return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else toml(value)
 
 

@@ -111,10 +111,10 @@ BRACKETS = (
     "NOT x > 1 AND y > 1", "x > 1 OR y > 1", "x > 1 OR y > 1 OR b", "x > 1 AND y > 1", "x > 1 AND y > 1 AND b",
 )  # fmt: skip
 CONDITIONS = (
-    *COMPARISONS, "x IS NULL", "y IS NULL", "NOT x IS NULL", "NOT y IS NULL", "k = 'ä'", "k = ''", "k = ' a'",
+    *COMPARISONS, "x IS NULL", "y IS NULL", "NOT x IS NULL", "NOT y IS NULL", "k = 'ä'", "k = ''", "u = ' a'",
     "k IN ('a', 'b')", "k IN ('a', 'A')", "u IN ('a', 'A')", "NOT k IN ('a', 'b')", "k IN ('a', 'it''s')",
     "d > DATE '2024-01-31'", "d > DATE '2024-02-01'", "b", "NOT b", "b IS NULL", *BRACKETS, "u = '1'", "u = '01'",
-    "i = 1", "u = ' OR 1 = 1'", "u = '%'", "k = 'a' OR k = 'A'", "k = 'a' OR k = ' a'", "x > 1 OR x < 1",
+    "i = 1", "u = ' OR 1 = 1'", "u = '%'", "k = 'a' OR k = 'A'", "u = 'a' OR u = ' a'", "x > 1 OR x < 1",
 )  # fmt: skip
 """Conditions, each of which differs from the one before it."""
 
@@ -177,14 +177,20 @@ DECLARED: dict[str, dict[str, tuple[Any, ...]]] = {
         "integer": (False, True),
         "edges": (UNSET, (0, 3, 10), (0, 4, 10), (0, 3, 7, 10)),
         "keys": (UNSET, (1, 2), (2, 1), (1, 3)),
+        "labels": (UNSET, ("few", "many")),
+        "unit": (UNSET, "hours"),
+        "title": (UNSET, "how long"),
     },
     "keys": {
         "values": (
             ("a", "b"), ("b", "a"), ("a", "A"), ("a", "b", "it's"), MANY, MANY[::-1], (*MANY[:60], "-", *MANY[61:]),
         ),
         "other": (UNSET, "rest", "others"),
+        "labels": (UNSET, ("few", "many")),
+        "unit": (UNSET, "hours"),
+        "title": (UNSET, "how long"),
     },
-    "plain": {"kind": schema.KINDS},
+    "plain": {"kind": schema.KINDS, "unit": (UNSET, "hours"), "title": (UNSET, "how long")},
 }  # fmt: skip
 """Values of the parameters of functions that make a column."""
 

@@ -1,0 +1,66 @@
+"""What an answer does not count: rows that the declaration leaves out, and people who weigh less than their rows.
+
+Said from public rules alone, for the columns of the question; how many rows it is about is private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..measure.measurement import Measurement
+from ..question.query import Query, quoted
+from ..question.schema import Column, Schema
+
+
+def left_out(schema: Schema, query: Query, measured: Sequence[Measurement]) -> tuple[str, ...]:
+    """Return a sentence for each rule that leaves out rows, missing values or weight."""
+    groups = (_unlisted(name, schema.columns[name], name in dict(query.edges)) for name in query.by)
+    found = [*groups, *_missing(query, measured), *_people(schema, query, measured)]
+    return tuple(sentence for sentence in dict.fromkeys(found) if sentence)
+
+
+def _unlisted(name: str, column: Column, binned: bool) -> str:
+    """Say which rows are in no group of a key; nothing if all are in one."""
+    if binned or column.edges is not None:
+        return f"Rows without a value of {shown_name(name)} are not counted."
+    if column.other is not None:
+        return ""
+    listed = len(column.keys or ())
+    rows = f"Rows whose {shown_name(name)} is not one of {listed:,} keys"
+    if listed == 1:
+        rows = f"Rows whose {shown_name(name)} is not its one key"
+    if column.kind == "boolean" and listed == 2:
+        rows = f"Rows without a value of {shown_name(name)}"
+    advice = "" if column.low is not None else '; add other = "…" to count them'
+    return f"{rows} are not counted{advice}."
+
+
+def _missing(query: Query, measured: Sequence[Measurement]) -> Iterator[str]:
+    """Say what a missing value counts as, for the columns that statistics are about."""
+    about = {statistic.column for statistic in query.statistics if statistic.kind not in ("people", "cdf")}
+    read = [each for each in measured if each.column is not None and each.column in about]
+    for filled, rule in ((False, "are left out"), (True, "count as the middle of the bounds")):
+        names = dict.fromkeys(shown_name(each.column or "") for each in read if (each.fill is not None) == filled)
+        if names:
+            yield f"Missing values of {' and '.join(names)} {rule}."
+
+
+def _people(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Iterator[str]:
+    """Say that rows without a person do not count, and who weighs less than their rows, or groups."""
+    if schema.person is None:
+        return
+    k = schema.rows_per_person
+    if any(not each.counts_people for each in measured):
+        counted = any(statistic.kind == "count" for statistic in query.statistics)
+        yield (
+            f"People with more than {k:,} row{'' if k == 1 else 's'} weigh as {k:,}"
+            f"{': this is not the number of rows' if counted else ''}."
+        )
+    if query.by and any(each.counts_people and not each.counts_integers for each in measured):
+        yield f"People in more than {k:,} group{'' if k == 1 else 's'} count as {k:,} in all."
+    yield "Rows without a person are not counted."
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a column for a sentence: plain, or in quotes, without characters that cannot be printed."""
+    return name if name.isidentifier() else quoted("".join(c if c.isprintable() else "�" for c in name))

@@ -1,0 +1,102 @@
+"""Literals of conditions against the declaration: a value that cannot occur is a mistake, and costs nothing yet.
+
+A condition sees cells as they are, before bounds and keys are applied.  So a cell may hold what the declaration does
+not know; but a question about it would get noise, or all rows, for its ε.  Refused are: a text that is a label, and not
+a code; a value that is no declared key, unless ``other`` stands for such keys; a value beyond the bounds (at a bound is
+fine, and asks how many values lie beyond it), or beyond all keys; a fraction that equals no whole number.  Columns that
+are declared by their type alone allow every value.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from .. import exact
+from ..errors import InvalidRequest
+from .query import All, Compare, Condition, Missing, Not, OneOf, Some, Value, literal
+from .schema import Column, Key, Schema
+
+_MOST_COMPARED = 2000
+_SOME = 5
+_EQUALITY = ("=", "<>")
+
+
+def check_literals(condition: Condition | None, schema: Schema) -> None:
+    """Refuse a condition that compares a column with a value that cannot occur in it, by its declaration."""
+    if isinstance(condition, All | Some):
+        for part in condition.parts:
+            check_literals(part, schema)
+    elif isinstance(condition, Not):
+        check_literals(condition.part, schema)
+    elif isinstance(condition, OneOf):
+        for value in condition.values:
+            _check(condition.column, schema.columns[condition.column], value, equal=True)
+    elif isinstance(condition, Compare) and condition.value is not None:
+        equal = condition.operator in _EQUALITY
+        _check(condition.column, schema.columns[condition.column], condition.value, equal=equal)
+    else:
+        assert condition is None or isinstance(condition, Compare | Missing)
+
+
+def _check(name: str, column: Column, value: Value, *, equal: bool) -> None:
+    keys: tuple[Any, ...] = column.keys or ()
+    if isinstance(value, str) and value not in keys:
+        refuse_label(name, column, value)
+    if isinstance(value, Fraction) and column.kind == "integer" and equal and value.denominator > 1:
+        _refuse(name, value, "and its values are whole numbers", "Write a whole number, or compare with < or >.")
+    if column.low is not None and column.high is not None:
+        if not isinstance(value, Fraction) or not column.low <= value <= column.high:
+            below = isinstance(value, Fraction) and value < column.low
+            end = f"{exact.text(column.low)} at the least" if below else f"{exact.text(column.high)} at the most"
+            ends = f"{exact.text(column.low)} to {exact.text(column.high)}"
+            _refuse(name, value, f"which is beyond its bounds, {ends}", f"Write {end}, or declare wider bounds.")
+    elif keys and column.other is None:
+        if equal and value not in set(keys):
+            _refuse(name, value, f"which is not {_one_of(len(keys))}", _instead(value, keys))
+        if not equal and not min(keys) <= value <= max(keys):
+            _refuse(name, value, "which is beyond all of its keys", _instead(value, keys))
+
+
+def _one_of(number: int) -> str:
+    return "its one key" if number == 1 else f"one of its {number:,} keys"
+
+
+def _instead(value: Value, keys: tuple[Any, ...]) -> str:
+    """Return the advice for a value that is no key: the nearest key, or some of them."""
+    nearest: list[Key] = []
+    if isinstance(value, str):
+        folded = {key.strip().casefold(): key for key in keys[:_MOST_COMPARED]}
+        nearest = [folded[key] for key in get_close_matches(value.strip().casefold(), folded, n=1)]
+    elif isinstance(value, Fraction | date):
+        nearest = [min(keys, key=lambda key: abs(key - value))]
+    some = f"{', '.join(map(_shown, keys[:_SOME]))}{', …' if len(keys) > _SOME else ''}"
+    meant = f"Did you mean {_shown(nearest[0])}?" if nearest else f"The keys are {some}."
+    return f'{meant}  To allow other keys, declare other = "…".'
+
+
+def refuse_label(name: str, column: Column, text: str) -> None:
+    """Refuse a text that is a label of the column: conditions use codes."""
+    if column.labels is None or text not in column.labels:
+        return
+    at = column.labels.index(text)
+    if column.edges is not None:
+        codes = column.group_keys or ()
+        _refuse(name, text, "which is the label of a bin", f"Write numbers: the bin is {codes[at]}.")
+    _refuse(name, text, "which is a label", f"Write the code {_shown((column.keys or ())[at])}.")
+
+
+def _shown(value: Any) -> str:
+    return quotable(literal(Fraction(value) if type(value) is int else value))
+
+
+def _refuse(name: str, value: Value, why: str, advice: str) -> NoReturn:
+    raise InvalidRequest(f"The condition compares {quotable(name)} with {_shown(value)}, {why}", advice)
+
+
+def quotable(text: str) -> str:
+    """Return the beginning of a part of the question, safe to print in a message."""
+    plain = "".join(c if c.isprintable() else "?" for c in text)
+    return plain if len(plain) <= 40 else f"{plain[:37]}..."

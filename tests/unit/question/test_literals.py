@@ -1,0 +1,133 @@
+"""Conditions with a value that cannot occur, by the declaration: refused before anything is charged."""
+
+from datetime import date
+
+import pandas as pd
+import pytest
+
+import lapwing as lw
+from lapwing.errors import InvalidRequest, RequestError
+from lapwing.plan.planning import make_plan
+from lapwing.question.sql import parse
+from lapwing.release.bounds import plan_bounds
+from lapwing.release.pipeline import question
+from lapwing.release.recall import recall
+
+COLUMNS = {
+    "ward": lw.keys("north", "south"),
+    "region": lw.keys("north", "south", other="elsewhere"),
+    "sex": lw.keys({"1": "men", "2": "women"}, other="rest"),
+    "code": lw.keys({1: "men", 2: "women"}),
+    "year": lw.keys(2020, 2021, 2024),
+    "day": lw.keys(date(2024, 1, 1), date(2024, 2, 29)),
+    "yes": lw.keys(True),
+    "age": lw.number(0, 120, integer=True, edges=[0, 18, 120], labels=["child", "adult"]),
+    "cost": lw.number("0.5", 500),
+    "w": lw.number(0, 9, keys=[1, 2]),
+    "note": "text",
+    "n": "integer",
+}
+
+
+@pytest.fixture
+def source(tmp_path):
+    n = 20
+    table = pd.DataFrame(
+        {
+            "ward": ["north"] * n,
+            "region": ["north"] * n,
+            "sex": ["1"] * n,
+            "code": [1] * n,
+            "year": [2020] * n,
+            "day": [date(2024, 1, 1)] * n,
+            "yes": [True] * n,
+            "age": [200] * n,
+            "cost": [5.0] * n,
+            "w": [1] * n,
+            "note": ["x"] * n,
+            "n": [1] * n,
+        }
+    )
+    return lw.Source(table, name="t", columns=COLUMNS, epsilon=9, delta="0.1", ledger=tmp_path / "t.ledger")
+
+
+REFUSED = {
+    "ward = 'nroth'": "compares ward with 'nroth', which is not one of its 2 keys. .* Did you mean 'north'?",
+    "ward <> 'zzz'": "The keys are 'north', 'south'.  To allow other keys, declare other",
+    "ward IN ('north', 'Nord')": "Did you mean 'north'",
+    "ward = 'NORTH '": "Did you mean 'north'",
+    "ward NOT IN ('north', 'x')": "with 'x', which is not one",
+    "NOT (ward = 'north' OR (age > 5 AND ward = 'east'))": "with 'east'",
+    "'west' = ward": "with 'west'",
+    "ward < 'a'": "with 'a', which is beyond all of its keys",
+    "sex = 'men'": "compares sex with 'men', which is a label. .* Write the code '1'.",
+    "sex IN ('1', 'women')": "Write the code '2'.",
+    "code = 'women'": "Write the code 2.",
+    "code = 3": "with 3, which is not one of its 2 keys. .* Did you mean 2?",
+    "code = 1.5": "its values are whole numbers",
+    "year = 2022": "Did you mean 2021?",
+    "year > 2025": "beyond all of its keys. .* Did you mean 2024?",
+    "day = DATE '2024-02-28'": "Did you mean DATE '2024-02-29'?",
+    "yes = FALSE": "which is not its one key",
+    "NOT yes OR yes = FALSE": "which is not its one key",
+    "age > 200": "with 200, which is beyond its bounds, 0 to 120. .* Write 120 at the most",
+    "age >= -1": "Write 0 at the least",
+    "age BETWEEN 65 AND 200": "with 200",
+    "age = 17.5": "with 17.5, and its values are whole numbers",
+    "age = 'child'": r"the label of a bin. .* the bin is \[0, 18\).",
+    "cost < 0.4": "beyond its bounds, 0.5 to 500",
+    "w = 10": "beyond its bounds",
+    "n = 0.5": "whole numbers",
+}
+
+ALLOWED = [
+    "ward = 'north'", "ward IN ('north', 'south')", "ward > 'north'", "ward IS NULL", "region = 'anything'",
+    "sex = '9'", "sex = 'rest'", "code = 2", "year >= 2022", "year BETWEEN 2020 AND 2023", "day > DATE '2024-01-15'",
+    "yes", "age >= 0", "age > 120", "age < 0 OR age > 120", "age > 17.5", "cost = 0.5", "cost > 499.999", "w = 5",
+    "note = 'whatever'", "n > -10000000", "n > 0.5", "age > code",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", REFUSED)
+def test_a_value_that_cannot_occur_is_refused_at_every_door_and_costs_nothing(source, condition):
+    asks = [
+        lambda: source.plan(lw.count(), where=condition, epsilon=1),
+        lambda: source.release(lw.count(), where=condition, epsilon=1),
+        lambda: source.sql(f"SELECT COUNT(*) FROM t WHERE {condition}", epsilon=1),
+        lambda: source.sql(f"SELECT AVG(CASE WHEN {condition} THEN 1 ELSE 0 END) FROM t", epsilon=1),
+        lambda: source.release(lw.proportion(condition), epsilon=1),
+        lambda: source.plan_keys("note", where=condition, epsilon=1, delta="0.01"),
+        lambda: source.bounds("cost" if "cost" not in condition else "age", where=condition, epsilon=1),
+    ]
+    for ask in asks:
+        with pytest.raises(RequestError, match=REFUSED[condition]):
+            ask()
+    assert source.ledger.spent == 0
+
+
+@pytest.mark.parametrize("condition", ALLOWED)
+def test_a_value_that_may_occur_is_asked(source, condition):
+    assert source.plan(lw.count(), where=condition, epsilon=1).groups == 1
+    assert source.plan(f"SELECT COUNT(*) FROM t WHERE {condition}", epsilon=1).groups == 1
+
+
+def test_the_search_for_bounds_ignores_the_bounds_of_its_own_column(source):
+    with pytest.raises(InvalidRequest):
+        source.plan(lw.count(), where="age > 150", epsilon=1)
+    assert plan_bounds(source.schema, "age", epsilon=1, where="age > 150").groups > 1
+
+
+def test_a_message_holds_no_control_character_and_not_all_of_a_long_text(source):
+    for text in ("\x1b[31m", "x" * 5000):
+        with pytest.raises(InvalidRequest) as caught:
+            source.plan(lw.count(), where=f"ward = '{text}'", epsilon=1)
+        assert "\x1b" not in str(caught.value)
+        assert len(str(caught.value)) < 400
+
+
+def test_an_answer_that_was_recorded_before_is_still_shown(source):
+    text = 'SELECT COUNT(*), AVG(CASE WHEN "age" > 200 THEN 1 ELSE 0 END) FROM "t" WHERE "ward" = \'nroth\''
+    plan = make_plan(source.schema, parse(text, source.schema, recorded=True), epsilon=1)
+    entry = source.ledger.charge(question(plan), 1)
+    source.ledger.record(entry, {"cells": [[[5] for _ in part.measurement.names] for part in plan.parts]})
+    assert recall(source.schema, source.ledger, entry.number).plan.query.text == plan.query.text

@@ -1,0 +1,301 @@
+"""Labels, units and titles beside the codes, in every form of an answer; and what was left out, said below it."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from importlib.util import find_spec
+
+import duckdb
+import pandas as pd
+import pytest
+
+import lapwing as lw
+from lapwing.plan.planning import make_plan
+from lapwing.question.sql import parse
+from lapwing.release.pipeline import make_release, question
+from lapwing.release.recall import recall
+
+pytestmark = pytest.mark.usefixtures("frozen_noise")
+
+SEX = lw.keys({"1": "men", "2": "women"}, other="rest", title="Sex of the person")
+AGE = lw.number(0, 120, integer=True, edges=[0, 18, 120], labels=["child", "adult"], unit="years")
+HOURS = lw.number(0, 40, unit="hours", title="Hours worked")
+LABELS = ["men", "men", "women", "women", "rest", "rest"]
+
+
+def source_of(folder, columns=None, **more):
+    n = 600
+    frame = pd.DataFrame(
+        {
+            "p": [f"p{i // 2}" for i in range(n)],
+            "sex": ["1", "2"] * (n // 2),
+            "age": [i % 90 for i in range(n)],
+            "h": [float(i % 50) for i in range(n)],
+            "b": [True, False] * (n // 2),
+        }
+    )
+    columns = columns or {"sex": SEX, "age": AGE, "h": HOURS, "b": lw.keys(False, True)}
+    return lw.Source(frame, name="t", columns=columns, epsilon=100, ledger=folder / "t.ledger", **more)
+
+
+@pytest.fixture
+def made(tmp_path):
+    return source_of(tmp_path).release(lw.count(), lw.mean("h"), lw.variance("h"), by=["sex", "age"], epsilon=5)
+
+
+def test_every_form_has_code_and_label(made, tmp_path):
+    assert [row["sex_label"] for row in made.rows] == LABELS
+    assert [row["sex"] for row in made.to_dict()["rows"]] == ["1", "1", "2", "2", "rest", "rest"]
+    assert made.flat()["age_label"] == ["child", "adult"] * 3
+    assert list(made.flat())[:4] == ["sex", "sex_label", "age", "age_label"]
+    assert [label for piece in made.pieces() for label in piece["sex_label"]] == LABELS
+    assert made["sex_label"].tolist() == LABELS
+    assert "age_label" in made
+    assert [row["sex_label"] for row in csv.DictReader(io.StringIO(made.to_csv()))] == LABELS
+    made.to_parquet(tmp_path / "t.parquet")
+    stored = duckdb.sql(f"SELECT sex, sex_label, age, age_label FROM '{tmp_path / 't.parquet'}'").fetchall()
+    assert stored[0] == ("1", "men", "[0, 18)", "child")
+    assert made.to_pandas()["sex_label"].tolist() == LABELS
+    if find_spec("polars") and find_spec("pyarrow"):
+        assert made.to_polars()["sex_label"].to_list() == LABELS
+        assert made.to_arrow().column("age_label").to_pylist() == ["child", "adult"] * 3
+    for text in (str(made), made.to_html(), made._repr_html_()):
+        assert re.findall(r"\b(?:men|women)\b", text) == LABELS[:4]
+        assert "Sex of the person" in text
+        assert "h: Hours worked, in hours" in text
+
+
+def test_json_says_what_each_column_is(made):
+    told = {column["name"]: column for column in json.loads(json.dumps(made.to_dict()))["columns"]}
+    assert told["sex"] == {"name": "sex", "kind": "key", "title": "Sex of the person"}
+    assert told["sex_label"] == {"name": "sex_label", "kind": "label", "of": "sex"}
+    assert told["age"]["unit"] == "years"
+    assert (told["mean_h"]["unit"], told["mean_h"]["title"]) == ("hours", "Hours worked")
+    assert told["variance_h"]["unit"] == "hours²"
+    assert "unit" not in told["count"]
+
+
+def test_a_label_column_gives_way_to_other_names(tmp_path):
+    made = source_of(tmp_path).sql('SELECT sex, COUNT(*) AS "SEX_label" FROM t GROUP BY sex', epsilon=1)
+    assert list(made.flat()) == ["sex", "sex_label_2", "SEX_label", "SEX_label_low", "SEX_label_high"]
+    assert made["sex_label_2"].tolist() == ["men", "women", "rest"]
+    renamed = source_of(tmp_path).sql("SELECT sex AS s, COUNT(*) AS n FROM t GROUP BY s", epsilon=1)
+    assert list(renamed.flat())[:2] == ["s", "s_label"]
+
+
+def test_labels_cost_nothing_and_a_recorded_answer_shows_the_present_ones(tmp_path):
+    first = source_of(tmp_path).release(lw.count(), by="sex", epsilon=1)
+    other = lw.keys({"1": "boys", "2": "girls"}, other="rest", title="Other", unit="x")
+    again = source_of(tmp_path, {"sex": other}).release(lw.count(), by="sex", epsilon=1)
+    assert again.repeated
+    assert again.remaining == first.remaining == 99
+    assert again["sex_label"].tolist() == ["boys", "girls", "rest"]
+    assert again["count"].value.tolist() == first["count"].value.tolist()
+    source = source_of(tmp_path, {"sex": other})
+    assert recall(source.schema, source.ledger, first.entry)["sex_label"].tolist() == ["boys", "girls", "rest"]
+
+
+def test_bins_of_the_question_have_no_labels_and_declared_ones_have(tmp_path):
+    source = source_of(tmp_path)
+    assert "age_label" not in source.sql("SELECT COUNT(*) FROM t GROUP BY BIN(age, 0, 30, 120)", epsilon=1)
+    assert "age_label" in source.sql("SELECT COUNT(*) FROM t GROUP BY BIN(age, 0, 18, 120)", epsilon=1)
+
+
+@pytest.mark.skipif(not find_spec("altair"), reason="altair is not installed")
+def test_a_chart_has_labels_and_units_and_its_page_no_script_of_theirs(tmp_path):
+    hostile = lw.keys({"1": "</script><script>alert(1)", "2": "<!--<script>"}, title="</script>")
+    source = source_of(tmp_path, {"sex": SEX, "age": AGE, "h": HOURS, "b": lw.keys(False, True)})
+    layers = source.release(lw.mean("h"), by=["sex", "age"], epsilon=1).plot().to_dict()["layer"]
+    assert layers[0]["encoding"]["x"]["title"] == "mean_h (hours)"
+    assert layers[0]["encoding"]["y"]["title"] == "Sex of the person, age (years)"
+    chart = source.release(lw.count(), by="sex", epsilon=1).plot().to_dict()
+    assert [row["group"] for row in chart["data"]["values"]] == ["men (1)", "women (2)", "rest"]
+    curve = source.release(lw.cdf("h", 4), epsilon=1).plot().to_dict()["layer"]
+    assert curve[0]["encoding"]["x"]["title"] == "Hours worked (hours)"
+    page = (
+        source_of(tmp_path, {"sex": hostile})
+        .sql('SELECT COUNT(*) AS "</script>" FROM t GROUP BY sex', epsilon=1)
+        .plot()
+        .to_html()
+    )
+    assert page.count("</script>") == scripts(source)
+    assert "<!--<" not in page
+
+
+def scripts(source):
+    """Return how many scripts the page of a harmless chart has."""
+    return source.release(lw.count(), by="b", epsilon=1).plot().to_html().count("</script>")
+
+
+def test_html_escapes_labels_and_titles(tmp_path):
+    hostile = lw.keys({"1": "<b>1</b>", "2": "a & b"}, title="<i>t</i>")
+    page = source_of(tmp_path, {"sex": hostile}).release(lw.count(), by="sex", epsilon=1).to_html()
+    assert "&lt;b&gt;1&lt;/b&gt;" in page
+    assert "&lt;i&gt;t&lt;/i&gt;" in page
+    assert "<b>" not in page
+
+
+# --- what was left out ---
+
+UNLISTED = 'Rows whose sex is not one of 2 keys are not counted; add other = "…" to count them.'
+NOBODY = "Rows without a person are not counted."
+LISTED = {"sex": lw.keys("1", "2"), "h": HOURS, "age": AGE, "b": lw.keys(False, True)}
+
+
+@pytest.mark.parametrize(
+    ("sql", "more", "due"),
+    [
+        ("SELECT COUNT(*) FROM t", {}, []),
+        ("SELECT COUNT(*) FROM t WHERE sex = '1'", {}, []),
+        ("SELECT COUNT(*) FROM t GROUP BY sex", {}, [UNLISTED]),
+        (
+            "SELECT COUNT(*) FROM t GROUP BY b",
+            {},
+            ['Rows without a value of b are not counted; add other = "…" to count them.'],
+        ),
+        ("SELECT COUNT(*) FROM t GROUP BY age", {}, ["Rows without a value of age are not counted."]),
+        ("SELECT CDF(h) FROM t GROUP BY BIN(h, 0, 20, 40)", {}, ["Rows without a value of h are not counted."]),
+        ("SELECT COUNT(h), AVG(h), MEDIAN(h) FROM t", {}, ["Missing values of h are left out."]),
+        ("SELECT SUM(h), AVG(age) FROM t", {}, ["Missing values of age and h are left out."]),
+        ("SELECT AVG(CASE WHEN h > 5 THEN 1 ELSE 0 END) FROM t", {}, []),
+        (
+            "SELECT AVG(h) FROM t",
+            {"neighbors": "change_one", "public_rows": True},
+            ["Missing values of h count as the middle of the bounds."],
+        ),
+        (
+            "SELECT AVG(h) FROM t",
+            {"neighbors": "change_one"},
+            ["Missing values of h are left out."],
+        ),
+        (
+            "SELECT COUNT(*) FROM t",
+            {"person": "p", "rows_per_person": 3},
+            ["People with more than 3 rows weigh as 3: this is not the number of rows.", NOBODY],
+        ),
+        (
+            "SELECT AVG(h) FROM t",
+            {"person": "p", "rows_per_person": 1},
+            ["Missing values of h are left out.", "People with more than 1 row weigh as 1.", NOBODY],
+        ),
+        ("SELECT COUNT(DISTINCT p) FROM t", {"person": "p", "rows_per_person": 1}, [NOBODY]),
+        (
+            "SELECT COUNT(DISTINCT p) FROM t GROUP BY sex",
+            {"person": "p", "rows_per_person": 1},
+            [UNLISTED, "People in more than 1 group count as 1 in all.", NOBODY],
+        ),
+        ("SELECT COUNT(DISTINCT p) FROM t GROUP BY sex", {"person": "p", "rows_per_person": 2}, [UNLISTED, NOBODY]),
+    ],
+)
+def test_an_answer_says_what_was_left_out_by_public_rules(sql, more, due, tmp_path):
+    source = source_of(tmp_path, LISTED, **more)
+    plan, made = source.plan(sql, epsilon=5), source.sql(sql, epsilon=5)
+    assert list(plan.notes) == plan.to_dict()["notes"] == due
+    assert list(made.notes[-len(due) :] if due else []) == due
+    assert made.to_dict()["notes"] == list(made.notes)
+    for text in (str(plan), str(made)):
+        assert [line for line in text.splitlines() if line in due] == due
+    page = made.to_html().replace("&quot;", '"')
+    assert all(line in page for line in due)
+    assert str(made).count("not counted") + str(made).count("left out") == sum(
+        "not counted" in line or "left out" in line for line in due
+    )
+
+
+def test_with_other_nothing_is_left_out(tmp_path):
+    assert source_of(tmp_path).plan(lw.count(), by="sex", epsilon=1).notes == ()
+
+
+def test_a_number_with_keys_has_no_other_to_add(tmp_path):
+    columns = {"age": lw.number(0, 120, integer=True, keys=[1, 2, 3])}
+    (note,) = source_of(tmp_path, columns).plan(lw.count(), by="age", epsilon=1).notes
+    assert note == "Rows whose age is not one of 3 keys are not counted."
+
+
+# --- the words below a table ---
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(h) FROM t",
+        "SELECT COUNT(*) FROM t GROUP BY age",
+        "SELECT CDF(h) FROM t GROUP BY BIN(h, 0, 20, 40)",
+    ],
+)
+def test_bounds_are_no_topic_where_none_matter(sql, tmp_path):
+    assert "bounds" not in str(source_of(tmp_path).sql(sql, epsilon=1))
+    assert "count as the bounds" in str(source_of(tmp_path).sql("SELECT AVG(h) FROM t", epsilon=1))
+
+
+def test_a_quantile_at_a_bound_may_be_there_because_of_the_bound(tmp_path):
+    text = str(source_of(tmp_path).release(lw.median("h"), epsilon=1))
+    assert "too few rows on that side to say more, or many values beyond the bound." in text
+
+
+def test_a_printed_answer_is_cut_and_says_where_the_rest_is(tmp_path):
+    columns = {"age": lw.keys(range(90))}
+    made = source_of(tmp_path, columns).release(lw.count(), by="age", epsilon=1)
+    assert "… 50 more groups: see .to_text()" in str(made)
+    assert "… 50 more groups: see .to_pandas()" in made._repr_html_()
+    whole = made.to_text()
+    assert "more groups" not in whole
+    assert [line.split()[0] for line in whole.splitlines()[2:92]] == [str(i) for i in range(90)]
+    assert made.to_text(3).count("±") == 3
+    assert "… 87 more groups" in made.to_text(3)
+
+
+# --- questions and names ---
+
+
+def test_declared_bins_written_out_are_the_same_question(tmp_path):
+    source = source_of(tmp_path)
+    first = source.sql("SELECT age, COUNT(*) FROM t GROUP BY age", epsilon=1)
+    for again in (
+        source.sql("SELECT COUNT(*) FROM t GROUP BY BIN(age, 0, 18.0, 120)", epsilon=1),
+        source.release(lw.histogram("age", [0, 18, 120]), epsilon=1),
+    ):
+        assert again.repeated
+        assert again.entry == first.entry
+    assert not source.sql("SELECT COUNT(*) FROM t GROUP BY BIN(age, 0, 19, 120)", epsilon=1).repeated
+    assert not source.release(lw.cdf("age", [0, 18, 120]), epsilon=1).repeated
+
+
+@pytest.mark.parametrize("spelled", ["BIN(age, 0, 18, 120), sex", "sex, BIN(age, 0, 18, 120)"])
+def test_an_earlier_record_of_declared_bins_is_found_again(spelled, tmp_path):
+    """An earlier build recorded declared bins as they were written: those answers are shown, and not charged again."""
+    source = source_of(tmp_path)
+    asked = f"SELECT COUNT(*) FROM t GROUP BY {spelled}"
+    old = make_plan(source.schema, parse(asked, source.schema, recorded=True), epsilon=1)
+    assert "BIN" in question(old)["query"]
+    entry = source.ledger.charge(question(old), 1)
+    new = source.plan(asked, epsilon=1)
+    cells = make_release(replace(new, schema=replace(new.schema, version="x")), source._table, source.ledger).answer
+    source.ledger.record(entry, dict(cells))
+    again = source.sql(asked, epsilon=1)
+    assert (again.repeated, again.entry) == (True, entry.number)
+    assert recall(source.schema, source.ledger, entry.number)["count"].value.tolist() == again["count"].value.tolist()
+
+
+def test_recalled_answers_have_the_names_that_were_asked(tmp_path):
+    source = source_of(tmp_path)
+    first = source.sql("SELECT sex AS who, COUNT(*) AS n, AVG(h) FROM t GROUP BY who", epsilon=1)
+    shown = recall(source.schema, source.ledger, first.entry)
+    assert list(shown.flat()) != []
+    assert set(shown.flat()) == set(first.flat()) >= {"who", "who_label", "n", "mean_h"}
+    again = source.sql("SELECT COUNT(*) AS other, sex, AVG(h) FROM t GROUP BY sex", epsilon=1)
+    assert again.repeated
+    assert "other" in again
+    assert "n" not in again
+
+
+@pytest.mark.parametrize("names", [5, {"COUNT(*)": 5}, {"COUNT(*)": "sex"}, {"COUNT(*)": "a\nb"}, {"no": "x"}])
+def test_names_in_a_record_that_do_not_fit_are_not_used(names, tmp_path):
+    source = source_of(tmp_path)
+    made = source.release(lw.count(), by="sex", epsilon=1)
+    entry = source.ledger.charge({**source.ledger.entry(made.entry).question, "version": "2"}, 1)
+    source.ledger.record(entry, {**made.answer, "names": names})
+    other = source_of(tmp_path, version="2")
+    assert list(recall(other.schema, source.ledger, entry.number).estimates) == ["count"]
