@@ -1,4 +1,4 @@
-"""``lapwing init``, ``plan``, ``release``, ``discover``, ``bounds``: the commands about a table.
+"""``lapwing init``, ``plan``, ``release``: the commands about a table.
 
 Engine and ledger are imported only when a command runs.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ from ..errors import InvalidSource, LedgerError, OutputError
 from ..exact import text
 from .output import (
     Decorator,
+    analyst_option,
+    asking,
     confidence_option,
     format_option,
     format_options,
@@ -27,8 +28,6 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from ..release.bounds import Bounds
-    from ..release.discover import Discovery
     from ..release.result import Release
     from ..source import Source
 
@@ -38,11 +37,6 @@ _weights: Decorator = click.option(
 )  # fmt: skip
 _no_intervals: Decorator = click.option(
     "--no-intervals", is_flag=True, help="Spend all ε of quantiles on their values, and none on error bars."
-)
-_where: Decorator = click.option("--where", metavar="CONDITION", help='Which rows count, for example "age >= 65".')
-_analyst: Decorator = click.option("--analyst", metavar="NAME", help="The analyst whose cap in the ledger is charged.")
-_dry_run: Decorator = click.option(
-    "--dry-run", is_flag=True, help="Only say what can be found.  No data is read, and nothing is charged."
 )
 
 
@@ -162,7 +156,7 @@ def _left(source: Source) -> str:
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The ε to spend on this release.")
 @_weights
 @_no_intervals
-@_analyst
+@analyst_option
 @click.option("--simultaneous", is_flag=True, help="Make error bars hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (biased; do not add them up).")
 @click.option(
@@ -215,7 +209,7 @@ def release(
             if file.suffix not in endings:
                 raise click.UsageError(f"{output} ends in none of {', '.join(endings)}: rename it, or give --format")
             form = endings[file.suffix]
-    with _asking() as progress:
+    with asking() as progress:
         made = opened.release(
             sql,
             epsilon=epsilon,
@@ -311,124 +305,3 @@ def _text(made: Release, form: str) -> str:
     if form == "json":
         return json.dumps(made.to_dict(), ensure_ascii=False) + "\n"
     return made.to_html() if form == "html" else f"{made}\n"
-
-
-@contextmanager
-def _asking() -> Iterator[Any]:
-    """Yield what shows the progress of a question; say what an interrupt means for its charge."""
-    try:
-        with progress_bar("reading") as progress:
-            yield progress
-    except KeyboardInterrupt:
-        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
-        raise
-
-
-@click.command()
-@source_argument
-@click.argument("column")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
-@click.option(
-    "--delta", required=True, metavar="NUMBER",
-    help="The probability that a key of a single person is shown, for example 1e-8.",
-)  # fmt: skip
-@_where
-@click.option(
-    "--keys-per-person", type=int, metavar="N",
-    help="The most keys for which one person counts.  [default: rows_per_person]",
-)  # fmt: skip
-@click.option("--other", metavar="NAME", help="For the declaration: a name that stands for all other keys.")
-@_analyst
-@_dry_run
-@confidence_option
-@format_options("table", "json", "csv")
-def discover(
-    source: str,
-    column: str,
-    epsilon: str,
-    delta: str,
-    where: str | None,
-    keys_per_person: int | None,
-    other: str | None,
-    analyst: str | None,
-    dry_run: bool,
-    confidence: str,
-    form: str,
-) -> None:
-    """Find the keys of COLUMN that many people have: charge ε and δ, and print them with noisy counts.
-
-    This is partition selection, for a column whose keys are not public; declare it by its type, for example type =
-    "text".  Keys that few people have are not shown.  The output includes the lines to paste into the source file.
-
-    \b
-    lapwing discover visits.toml diagnosis --epsilon 0.5 --delta 1e-8 --other rest
-    """
-    from ..source import Source
-
-    if other == "":
-        raise click.UsageError("give --other a name")
-    opened = Source.open(source)
-    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "where": where, "keys_per_person": keys_per_person}
-    if dry_run:
-        plan = opened.plan_keys(column, **asked)
-        print_json(**plan.to_dict()) if form == "json" else click.echo(str(plan))
-        return
-    with _asking() as progress:
-        found = opened.discover(column, **asked, analyst=analyst, confidence=confidence, progress=progress)
-    taken = other in found.keys
-    lines = found.to_toml(None if taken else other) if found.keys else None
-    _tell(found, lines, form)
-    if taken:
-        click.echo(f'"{other}" is one of the keys found: give --other another name.', err=True)
-
-
-@click.command()
-@source_argument
-@click.argument("column")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
-@_where
-@_analyst
-@_dry_run
-@format_options("table", "json", "csv")
-def bounds(
-    source: str, column: str, epsilon: str, where: str | None, analyst: str | None, dry_run: bool, form: str
-) -> None:
-    """Find bounds that contain most values of COLUMN: charge ε, and print them with a noisy histogram.
-
-    This is for a numeric column with unknown bounds; declare it by its type, type = "number" or "integer".  Values that
-    few rows have are left outside.  The output includes the lines to paste into the source file.
-
-    \b
-    lapwing bounds visits.toml cost --epsilon 0.1
-    """
-    from ..release.bounds import plan_bounds, seen
-    from ..source import Source
-
-    opened = Source.open(source)
-    if dry_run:
-        rows = seen(plan_bounds(opened.schema, column, epsilon=epsilon, where=where))
-        if form == "json":
-            print_json(source=opened.name, column=column, epsilon=epsilon, seen=rows)
-        else:
-            click.echo(f"A bin with more than {rows:,} rows is found with probability 95 %.  No data was read.")
-        return
-    with _asking() as progress:
-        found = opened.bounds(column, epsilon=epsilon, where=where, analyst=analyst, progress=progress)
-    _tell(found, found.to_toml() if found.occupied else None, form)
-
-
-def _tell(found: Discovery | Bounds, lines: str | None, form: str) -> None:
-    """Print what was found, and the lines of TOML that declare it."""
-    try:
-        if form == "json":
-            print_json(**found.to_dict(), toml=lines)
-        elif form == "csv":
-            click.echo(found.to_csv(), nl=False)
-            click.echo(found.charged, err=True)
-        else:
-            click.echo(str(found))
-            if lines is not None:
-                place = "instead of what it declares for the column"
-                click.echo(f"\nTo declare it, put this into the source file, {place}:\n\n{lines}", nl=False)
-    except OSError:
-        raise OutputError("standard output", found.entry) from None

@@ -135,7 +135,7 @@ def _selection(plan: Plan) -> Selection:
 
 def _cost(own: Selection, groups: int, seed: int) -> Fraction:
     """Return what the selection costs for a table and a neighbor, both made up."""
-    random, k, weight = Random(seed), own.schema.rows_per_person, own.schema.row_weight
+    random, k, weight = Random(seed), own.schema.most_rows, own.schema.row_weight
     others = np.zeros((groups, _VALUES), np.int64)
     for _ in range(random.choice((0, 2, 30, 30))):
         others[random.randrange(groups), random.randrange(_VALUES)] += weight

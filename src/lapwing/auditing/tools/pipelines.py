@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ...question.schema import keys, number
 from ...release.bounds import find_bounds, plan_bounds
 from ...release.discover import discover
 from ...release.pipeline import make_release
+from ...release.rows_per_person import find_rows_per_person, plan_rows_per_person
 from ...source import Source
 from ..room import Room
 from .listening import NUMBER, WORD
@@ -74,7 +76,18 @@ class Pipeline:
         def look_for_bounds(table: Table, ledger: Ledger, noise: Entropy) -> Any:
             return find_bounds(bounds, table, ledger, analyst=ANALYST, entropy=noise)
 
-        return Ask("a release", release), Ask("keys", look_for_keys), Ask("bounds", look_for_bounds)
+        people = plan_rows_per_person(replace(self.source.schema, person="key"), epsilon=EPSILON)
+
+        def look_for_rows(table: Table, ledger: Ledger, noise: Entropy) -> Any:
+            return find_rows_per_person(people, table, ledger, analyst=ANALYST, entropy=noise)
+
+        asks = {
+            "a release": release,
+            "keys": look_for_keys,
+            "bounds": look_for_bounds,
+            "rows per person": look_for_rows,
+        }
+        return tuple(starmap(Ask, asks.items()))
 
 
 def copied(room: Room, ledger: Path) -> Ledger:
