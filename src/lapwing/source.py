@@ -225,6 +225,7 @@ class Source:
         confidence: Number = NINETY_FIVE,
         rows: int = 1000,
         intervals: bool = True,
+        rows_per_person: int | None = None,
     ) -> Plan:
         """Return what a release would do and how accurate it would be, without reading any data; it costs nothing.
 
@@ -239,7 +240,9 @@ class Source:
             confidence: the confidence of the error bars.
             rows: the number of rows per group to assume for the error of means and similar statistics.
             intervals: False puts all of the ε of quantiles into their values, and none into error bars.
+            rows_per_person: plan as if the source declared this number, to compare what each costs.
         """
+        schema = self.schema if rows_per_person is None else self.schema.counting(rows_per_person)
         query = self._query(statistics, by, where, weights)
         if isinstance(error, Mapping):
             for name in error:
@@ -247,7 +250,7 @@ class Source:
                     raise InvalidParameter(name, "name in error", "that of a statistic")
             query, error = sql.aimed(query, error), None
         plan = make_plan(
-            self.schema,
+            schema,
             query,
             epsilon=epsilon,
             error=error,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
+    from ..plan.plan import Plan
     from ..release.result import Release
     from ..source import Source
 
@@ -82,6 +84,10 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 @click.option(
     "--rows", default=1000, show_default=True, help="Assumed number of rows in a group, for the error of means."
 )
+@click.option(
+    "--rows-per-person", metavar="K,K,…",
+    help="Compare what the question would cost with each of these rows_per_person, for example 1,2,5,10.",
+)  # fmt: skip
 @_weights
 @_no_intervals
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
@@ -98,6 +104,7 @@ def plan(
     epsilon: str | None,
     errors: Sequence[str],
     rows: int,
+    rows_per_person: str | None,
     weights: Sequence[str],
     no_intervals: bool,
     show_sql: bool,
@@ -110,6 +117,7 @@ def plan(
     \b
     lapwing plan visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
     lapwing plan visits.toml "SELECT COUNT(*) FROM visits" --error 10
+    lapwing plan visits.toml "SELECT COUNT(*) FROM visits" --epsilon 1 --rows-per-person 1,2,5,10
     """
     from ..source import Source
 
@@ -117,15 +125,20 @@ def plan(
         raise click.UsageError("give --epsilon, or --error to see the ε it needs")
     opened, split = Source.open(source), _pairs(weights)
     error = errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None
-    made = opened.plan(
-        sql,
-        epsilon=epsilon,
-        error=error,
-        weights=split,
-        confidence=confidence,
-        rows=rows,
-        intervals=not no_intervals,
-    )
+    asked: dict[str, Any] = {
+        "epsilon": epsilon,
+        "error": error,
+        "weights": split,
+        "confidence": confidence,
+        "rows": rows,
+    }
+    ask: Callable[..., Plan] = partial(opened.plan, sql, **asked, intervals=not no_intervals)
+    if rows_per_person is not None:
+        if show_sql or engine is not None:
+            raise click.UsageError("--rows-per-person shows no SQL: leave out --sql and --engine")
+        _compare([ask(rows_per_person=k) for k in rows_per_person.split(",")], form)
+        return
+    made = ask()
     written = made.sql if engine is None else made.to_sql(engine)
     if form == "json":
         print_json(**{**made.to_dict(), "sql": written})
@@ -136,6 +149,13 @@ def plan(
     click.echo(_left(opened))
     if show_sql or engine is not None:
         click.echo(f"\n{written}")
+
+
+def _compare(plans: Sequence[Plan], form: str) -> None:
+    """Print plans that differ in rows_per_person."""
+    from ..plan.side_by_side import side_by_side
+
+    print_json(plans=[each.to_dict() for each in plans]) if form == "json" else click.echo(side_by_side(plans))
 
 
 def _left(source: Source) -> str:

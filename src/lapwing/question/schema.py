@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
@@ -28,6 +28,7 @@ from ..errors import (
     MissingParameter,
     Shown,
     UnknownColumn,
+    UselessParameter,
 )
 from ..exact import Number as NumberLike
 from ..sensitivity import Neighbors
@@ -375,10 +376,22 @@ class Schema:
             )
         return self.rows_per_person
 
+    def counting(self, rows_per_person: object) -> Schema:
+        """Return the same schema with another rows_per_person."""
+        if self.person is None:
+            raise UselessParameter(
+                "rows_per_person", "every row is one person", "Name the person column, or leave it out."
+            )
+        return replace(self, rows_per_person=_most_rows(rows_per_person))
+
     @property
     def person_l1(self) -> int:
         """The most that the weights of one person add up to."""
         return self.most_rows * self.row_weight
+
+
+def _most_rows(asked: object) -> int:
+    return exact.whole(asked, "rows_per_person", MAX_ROWS_PER_PERSON)
 
 
 def make_schema(
@@ -413,9 +426,7 @@ def make_schema(
         rows_per_person = 1
     elif not isinstance(person, str) or not person:
         raise InvalidParameter(person, "person", "the name of a column")
-    bound = None
-    if rows_per_person is not None:
-        bound = exact.whole(rows_per_person, "rows_per_person", MAX_ROWS_PER_PERSON)
+    bound = None if rows_per_person is None else _most_rows(rows_per_person)
     if version is not None and (not isinstance(version, str) or len(version) > 200):
         raise InvalidParameter(version, "version", "a text")
     return Schema(name, declared, person, bound, neighbors, version, every_row_counts, file)

@@ -41,6 +41,7 @@ OWN_SQL = {
     "no_intervals": "SELECT MEDIAN(x) FROM t",
     "rows": "SELECT AVG(x) FROM t",
     "errors": "SELECT COUNT(x) FROM t",
+    "rows_per_person": "SELECT COUNT(*), COUNT(DISTINCT p) FROM t",
 }
 """What is asked, and what with options that need something else."""
 
@@ -59,6 +60,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "other": (("--other", "the rest"), {}),
     "dry_run": (("--dry-run",), {}),
     "share": (("--share", "0.5"), {"share": "0.5"}),
+    "rows_per_person": (("--rows-per-person", "4,9"), {"rows_per_person": 4}),
     "engine": (("--engine", "postgres"), {}),
 }
 """For each option of a command that asks a source: how it is given, and the same for Python."""
@@ -67,7 +69,6 @@ ELSEWHERE = {
     "source": "an argument", "sql": "an argument", "column": "an argument", "entry": "an argument",
     "form": "JSON is read here, and the other formats below", "show_sql": "JSON has the SQL",
     "errors": "instead of --epsilon, below", "output": "below", "force": "below",
-    "rows_per_person": "a base of its own",
 }  # fmt: skip
 """Options that are checked in another way, and how."""
 
@@ -230,6 +231,9 @@ class _Step:
     def again(self, source: Source) -> tuple[Any, Any]:
         """Return what Python answers, if anything, and what the command must print."""
         argument = self.line[2]
+        if self.given == "rows_per_person":
+            plans = [source.plan(argument, **{**self.options, "rows_per_person": k}).to_dict() for k in (4, 9)]
+            return None, {"plans": plans}
         if self.command == "plan":
             plan = source.plan(argument, **self.options)
             return None, {**plan.to_dict(), "sql": plan.to_sql("postgres") if self.given == "engine" else plan.sql}
