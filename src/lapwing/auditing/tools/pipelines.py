@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from ...engine.table import Table
 from ...ledger.ledger import Ledger
 from ...noise.entropy import Entropy, EntropyForTests
 from ...question import query
-from ...question.schema import keys, number
+from ...question.schema import Schema, keys, number
 from ...release.bounds import find_bounds, plan_bounds
 from ...release.discover import discover
 from ...release.pipeline import make_release
@@ -41,6 +40,7 @@ class Ask:
     """A question that can be asked of a table and a ledger, with noise."""
 
     name: str
+    schema: Schema
     ask: Callable[[Table, Ledger, Entropy], Any]
 
     def __call__(self, table: Table, ledger: Ledger, seed: int) -> Any:
@@ -76,18 +76,19 @@ class Pipeline:
         def look_for_bounds(table: Table, ledger: Ledger, noise: Entropy) -> Any:
             return find_bounds(bounds, table, ledger, analyst=ANALYST, entropy=noise)
 
-        people = plan_rows_per_person(replace(self.source.schema, person="key"), epsilon=EPSILON)
+        schema = self.source.schema
+        by_key = replace(schema, person="key")
+        people = plan_rows_per_person(by_key, epsilon=EPSILON)
 
         def look_for_rows(table: Table, ledger: Ledger, noise: Entropy) -> Any:
             return find_rows_per_person(people, table, ledger, analyst=ANALYST, entropy=noise)
 
-        asks = {
-            "a release": release,
-            "keys": look_for_keys,
-            "bounds": look_for_bounds,
-            "rows per person": look_for_rows,
-        }
-        return tuple(starmap(Ask, asks.items()))
+        return (
+            Ask("a release", schema, release),
+            Ask("keys", schema, look_for_keys),
+            Ask("bounds", schema, look_for_bounds),
+            Ask("rows per person", by_key, look_for_rows),
+        )
 
 
 def copied(room: Room, ledger: Path) -> Ledger:
