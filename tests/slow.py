@@ -13,6 +13,7 @@ SLOW = (
     "tests/engines/",
     "tests/unit/auditing/",
     "tests/unit/release/test_large.py",
+    "tests/claims/test_rows_per_person.py::test_K5_one_person_moves_the_histogram_by_at_most_the_sensitivity",
     "tests/claims/test_bounds.py::test_K4_every_value_lies_in_the_bin_that_its_ends_say",
     "tests/claims/test_bounds.py::test_K4_one_person_moves_the_histogram_by_at_most_the_sensitivity",
     "tests/claims/test_bounds.py::test_a_bound_inside_a_bin_leaves_the_bin_open",

@@ -6,13 +6,15 @@
     sensitivity                  how far one person can move an answer: the catalogue
     size_for, epsilon_for        plan: how many people, or how much ε, for a wanted error
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
-    Source                       a table about people: plan, release, sql; discover and bounds find keys and bounds
+    Source                       a table about people: plan, release, sql; discover, bounds and rows_per_person
+                                 find what is not public
     number, keys, Column         what a column may hold: bounds, or keys to group by; both return a Column
     file, File                   how the files of a table are written: delimiter, decimal mark, encoding, …
     count, people, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
-    Plan, Release, Discovery, Bounds
+    Plan, Release, Discovery, Bounds, RowsPerPerson
                                  what a source returns, for type annotations
+    check                        does a source fit its table?  For the owner alone: its answer is private
     Ledger                       a budget that lasts, is shared, and cannot be overspent
     audit                        check on this machine that all of this keeps its promises
     audit_function, audit_mechanism
@@ -42,11 +44,13 @@ if TYPE_CHECKING:
     from .auditing.audit import audit
     from .auditing.functions import audit_function
     from .auditing.mechanisms import audit_mechanism
+    from .checking import check
     from .ledger.ledger import Ledger
     from .plan.plan import Plan
     from .release.bounds import Bounds
     from .release.discover import Discovery
     from .release.result import Release
+    from .release.rows_per_person import RowsPerPerson
     from .source import Source
 
 __version__ = "0.1.0"
@@ -62,11 +66,13 @@ __all__ = [
     "Ledger",
     "Plan",
     "Release",
+    "RowsPerPerson",
     "Source",
     "audit",
     "audit_function",
     "audit_mechanism",
     "cdf",
+    "check",
     "count",
     "discrete_laplace",
     "epsilon_for",
@@ -97,10 +103,12 @@ _LATER = {
     "Ledger": "ledger.ledger",
     "Plan": "plan.plan",
     "Release": "release.result",
+    "RowsPerPerson": "release.rows_per_person",
     "Source": "source",
     "audit": "auditing.audit",
     "audit_function": "auditing.functions",
     "audit_mechanism": "auditing.mechanisms",
+    "check": "checking",
 }
 """Names that need a database or an engine, and the modules that define them."""
 

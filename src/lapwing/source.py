@@ -1,6 +1,7 @@
 """A table that stays where it is, what is public about it, and what users call: plan, release, sql.
 
-Keys and bounds that are not public are found privately (discover, bounds) and then declared (declare).
+Keys, bounds and rows per person that are not public are found privately (discover, bounds, rows_per_person), and then
+declared.
 
 A source file is TOML (docs/reference/source.md); loading one runs no code.
 """
@@ -48,6 +49,7 @@ from .release.discover import Discovery, KeyPlan, discover, plan_keys
 from .release.pipeline import make_release
 from .release.recall import clipped
 from .release.result import Release
+from .release.rows_per_person import RowsPerPerson, find_rows_per_person, people_share, plan_rows_per_person
 from .sensitivity import Neighbors
 
 _ARGUMENTS = {
@@ -64,7 +66,7 @@ _ARGUMENTS = {
 
 P = ParamSpec("P")
 R = TypeVar("R")
-A = TypeVar("A", Release, Discovery, Bounds)
+A = TypeVar("A", Release, Discovery, Bounds, RowsPerPerson)
 
 
 def _by_name(call: Callable[P, R]) -> Callable[P, R]:
@@ -99,6 +101,7 @@ class Source:
         columns: the columns that a query may name: ``lw.number(low, high)``, ``lw.keys(…)``, or a type such as "date".
         person: the column that identifies a person; without it, every row is one person.
         rows_per_person: how many rows of one person count in full; people with more are weighted down to this many.
+            Without it a source with a person column answers one question alone: ``rows_per_person()``.
         neighbors: "add_remove" (default) or "change_one".
         public_rows: whether the number of rows is public, under change_one and where every row is one person; true
             for Parquet files, and for other tables only if you say so.  Never say so for rows that a filter selected.
@@ -222,6 +225,7 @@ class Source:
         confidence: Number = NINETY_FIVE,
         rows: int = 1000,
         intervals: bool = True,
+        rows_per_person: int | None = None,
     ) -> Plan:
         """Return what a release would do and how accurate it would be, without reading any data; it costs nothing.
 
@@ -236,7 +240,9 @@ class Source:
             confidence: the confidence of the error bars.
             rows: the number of rows per group to assume for the error of means and similar statistics.
             intervals: False puts all of the ε of quantiles into their values, and none into error bars.
+            rows_per_person: plan as if the source declared this number, to compare what each costs.
         """
+        schema = self.schema if rows_per_person is None else self.schema.counting(rows_per_person)
         query = self._query(statistics, by, where, weights)
         if isinstance(error, Mapping):
             for name in error:
@@ -244,7 +250,7 @@ class Source:
                     raise InvalidParameter(name, "name in error", "that of a statistic")
             query, error = sql.aimed(query, error), None
         plan = make_plan(
-            self.schema,
+            schema,
             query,
             epsilon=epsilon,
             error=error,
@@ -384,6 +390,35 @@ class Source:
         plan = plan_bounds(self.schema, column, epsilon=epsilon, where=where)
         bounds = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
         return self.beside(bounds)
+
+    @_by_name
+    def rows_per_person(
+        self,
+        *,
+        epsilon: Number,
+        share: Number = NINETY_FIVE,
+        where: str | None = None,
+        analyst: str | None = None,
+        progress: Progress | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> RowsPerPerson:
+        """Find how many rows most people have, if that is not known: charge ε to the ledger.
+
+        What the source declares as rows_per_person is ignored, and a source may leave it out until it is found.
+
+        Args:
+            epsilon: the privacy to spend.
+            share: the share of people who should have at most as many rows; another share of the same numbers is free.
+            where: a condition such as "age >= 65".
+            analyst: the analyst whose cap in the ledger it counts against.
+            progress: a function called with the share done so far, 0 to 1, while the engine runs.
+            entropy: the source of randomness; change it only in tests.
+        """
+        plan, wanted = plan_rows_per_person(self.schema, epsilon=epsilon, where=where), people_share(share)
+        found = find_rows_per_person(
+            plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy
+        )
+        return self.beside(found).at(wanted)
 
     def beside(self, answer: A) -> A:
         """Return an answer of this source; one that was recorded before the table was modified says so."""

@@ -11,6 +11,7 @@ from lapwing.engine.connect import connect
 from lapwing.measure.selection import ValueWeights, sorted_values
 from lapwing.question.schema import make_schema
 from lapwing.release.discover import plan_keys
+from lapwing.release.rows_per_person import plan_rows_per_person
 
 from ..claims.test_measure import QUERIES
 from ..tables import engine_tally, index, make, plan_of, python_tally
@@ -185,6 +186,24 @@ def test_K3_the_same_keys_have_the_same_people(table, column, people):
         return sorted(asked.count_keys(schema, plan.on(asked.dialect).lowered), key=repr)
 
     assert counts(connect(table, "t")) == counts(connect(make(ROWS, "arrow", None), "t"))
+
+
+def test_K5_the_same_people_are_in_the_same_bins(table):
+    schema = schema_of(True, 2)
+    for where in (None, "x > 1"):
+        plan = plan_rows_per_person(schema, epsilon=1, where=where)
+
+        def bins(asked, plan=plan):
+            return sorted(zip(*map(list, asked.tally(schema, plan.on(asked.dialect).lowered).sums), strict=True))
+
+        assert bins(connect(table, "t")) == bins(connect(make(ROWS, "arrow", None), "t"))
+
+
+def test_a_check_says_the_same_on_every_engine(table):
+    columns = {"x": lw.number(0, 2), "key": lw.keys("a", "b"), "code": lw.number(0, 5, integer=True), "day": "date"}
+    described = {"name": "t", "columns": columns, "person": "person", "rows_per_person": 2}
+    one, other = (lw.check(lw.Source(each, **described)) for each in (table, make(ROWS, "arrow", None)))
+    assert (one.columns, one.nobody, one.beyond, one.wrong) == (other.columns, other.nobody, other.beyond, other.wrong)
 
 
 def test_E3_no_rows_at_all(table_of):

@@ -178,7 +178,6 @@ BAD = {
     'table = "t.csv"\n[columns.x]\nedges = [1]': "rising order",
     'table = "t.csv"\ncolumns = 5': "columns that are not tables",
     'table = "t.csv"\n[columns]\nx = 5': "is not a table",
-    'table = "t.csv"\nperson = "p"': "not rows_per_person",
     'table = "t.csv"\nrows_per_person = 3': "no person",
     'table = "t.csv"\nperson = "p"\nrows_per_person = 0': "a whole number from 1 to",
     'table = "t.csv"\nneighbors = "all"': "add_remove",

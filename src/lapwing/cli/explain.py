@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..question.schema import Schema
     from ..release.discover import Discovery
     from ..release.result import Release
+    from ..release.rows_per_person import RowsPerPerson
 
 
 @click.command()
@@ -36,6 +37,7 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     from ..release.discover import Discovery
     from ..release.recall import recall
     from ..release.result import Release
+    from ..release.rows_per_person import RowsPerPerson
     from ..source import Source
 
     opened = Source.open(source)
@@ -49,6 +51,13 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
             print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
         else:
             click.echo(_key_stages(keys))
+        return
+    if isinstance(found, RowsPerPerson):
+        people = replace(opened.beside(found), plan=found.plan.on(opened.dialect))
+        if form == "json":
+            print_json(plan=people.plan.to_dict(), release=people.to_dict())
+        else:
+            click.echo(_row_stages(people))
         return
     made = opened.beside(found.release if isinstance(found, Bounds) else found)
     made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
@@ -109,6 +118,21 @@ def _key_stages(found: Discovery) -> str:
         f"5. Noise       integer Laplace noise (claim N1) of scale {text(plan.scale)}, independent for every key that "
         f"occurs; one person moves the counts by at most {plan.sensitivity} in all",
         f"6. Shown       what is {plan.threshold:,} or more with noise (claims K1 and K2):",
+        "",
+        str(found),
+    ]
+    return "\n".join(lines)
+
+
+def _row_stages(found: RowsPerPerson) -> str:
+    plan = found.plan
+    lines = [
+        *_first_stages(plan.schema, plan.text, f"ε = {text(plan.epsilon)}", found.entry),
+        "4. Counted     by the engine, each person in one bin, whatever rows_per_person is (claim K5):",
+        *(f"     {line}" for line in str(plan.lowered.sums).splitlines()),
+        f"5. Noise       integer Laplace noise (claim N1) of scale {text(plan.scale)}, independent for every bin; one "
+        f"person moves them by at most {plan.sensitivity} in all",
+        "6. Found       from noisy integers and public parameters alone:",
         "",
         str(found),
     ]

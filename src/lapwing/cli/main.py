@@ -28,10 +28,12 @@ from ..noise.mechanism import LaplaceMechanism
 from ..noise.sampler import discrete_laplace
 from ..sensitivity import Neighbors
 from .audit import audit
+from .check import check
 from .explain import explain
+from .find import bounds, discover
 from .ledger import ledger
 from .output import Decorator, confidence_option, console, format_option, print_json, print_table
-from .table import bounds, discover, init, plan, release
+from .table import init, plan, release
 
 
 class Commands(click.Group):
@@ -86,7 +88,7 @@ def main() -> None:
     """Release statistics about people with the exact Laplace mechanism and an error bar on every number."""
 
 
-for command in (audit, bounds, discover, explain, init, ledger, plan, release):
+for command in (audit, bounds, check, discover, explain, init, ledger, plan, release):
     main.add_command(command)
 
 

@@ -40,6 +40,10 @@ confidence_option: Decorator = click.option(
     "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence level of the error bars."
 )
 
+analyst_option: Decorator = click.option(
+    "--analyst", metavar="NAME", help="The analyst whose cap in the ledger is charged."
+)
+
 
 def print_json(**fields: Any) -> None:
     """Print one JSON object on one line."""
@@ -98,3 +102,14 @@ def progress_bar(what: str) -> Iterator[Any]:
         yield tell
     finally:
         bar.stop()
+
+
+@contextmanager
+def asking() -> Iterator[Any]:
+    """Yield what shows the progress of a question; say what an interrupt means for its charge."""
+    try:
+        with progress_bar("reading") as progress:
+            yield progress
+    except KeyboardInterrupt:
+        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
+        raise

@@ -1,4 +1,4 @@
-"""``lapwing init``, ``plan``, ``release``, ``discover``, ``bounds``: the commands about a table.
+"""``lapwing init``, ``plan``, ``release``: the commands about a table.
 
 Engine and ledger are imported only when a command runs.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from ..errors import InvalidSource, LedgerError, OutputError
 from ..exact import text
 from .output import (
     Decorator,
+    analyst_option,
+    asking,
     confidence_option,
     format_option,
     format_options,
@@ -28,8 +30,7 @@ from .output import (
 )
 
 if TYPE_CHECKING:
-    from ..release.bounds import Bounds
-    from ..release.discover import Discovery
+    from ..plan.plan import Plan
     from ..release.result import Release
     from ..source import Source
 
@@ -39,11 +40,6 @@ _weights: Decorator = click.option(
 )  # fmt: skip
 _no_intervals: Decorator = click.option(
     "--no-intervals", is_flag=True, help="Spend all ε of quantiles on their values, and none on error bars."
-)
-_where: Decorator = click.option("--where", metavar="CONDITION", help='Which rows count, for example "age >= 65".')
-_analyst: Decorator = click.option("--analyst", metavar="NAME", help="The analyst whose cap in the ledger is charged.")
-_dry_run: Decorator = click.option(
-    "--dry-run", is_flag=True, help="Only say what can be found.  No data is read, and nothing is charged."
 )
 
 
@@ -89,6 +85,10 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
 @click.option(
     "--rows", default=1000, show_default=True, help="Assumed number of rows in a group, for the error of means."
 )
+@click.option(
+    "--rows-per-person", metavar="K,K,…",
+    help="Compare what the question would cost with each of these rows_per_person, for example 1,2,5,10.",
+)  # fmt: skip
 @_weights
 @_no_intervals
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
@@ -105,6 +105,7 @@ def plan(
     epsilon: str | None,
     errors: Sequence[str],
     rows: int,
+    rows_per_person: str | None,
     weights: Sequence[str],
     no_intervals: bool,
     show_sql: bool,
@@ -117,6 +118,7 @@ def plan(
     \b
     lapwing plan visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
     lapwing plan visits.toml "SELECT COUNT(*) FROM visits" --error 10
+    lapwing plan visits.toml "SELECT COUNT(*) FROM visits" --epsilon 1 --rows-per-person 1,2,5,10
     """
     from ..source import Source
 
@@ -124,15 +126,20 @@ def plan(
         raise click.UsageError("give --epsilon, or --error to see the ε it needs")
     opened, split = Source.open(source), _pairs(weights)
     error = errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None
-    made = opened.plan(
-        sql,
-        epsilon=epsilon,
-        error=error,
-        weights=split,
-        confidence=confidence,
-        rows=rows,
-        intervals=not no_intervals,
-    )
+    asked: dict[str, Any] = {
+        "epsilon": epsilon,
+        "error": error,
+        "weights": split,
+        "confidence": confidence,
+        "rows": rows,
+    }
+    ask: Callable[..., Plan] = partial(opened.plan, sql, **asked, intervals=not no_intervals)
+    if rows_per_person is not None:
+        if show_sql or engine is not None:
+            raise click.UsageError("--rows-per-person shows no SQL: leave out --sql and --engine")
+        _compare([ask(rows_per_person=k) for k in rows_per_person.split(",")], form)
+        return
+    made = ask()
     written = made.sql if engine is None else made.to_sql(engine)
     if form == "json":
         print_json(**{**made.to_dict(), "sql": written})
@@ -143,6 +150,13 @@ def plan(
     click.echo(_left(opened))
     if show_sql or engine is not None:
         click.echo(f"\n{written}")
+
+
+def _compare(plans: Sequence[Plan], form: str) -> None:
+    """Print plans that differ in rows_per_person."""
+    from ..plan.side_by_side import side_by_side
+
+    print_json(plans=[each.to_dict() for each in plans]) if form == "json" else click.echo(side_by_side(plans))
 
 
 def _left(source: Source) -> str:
@@ -163,7 +177,7 @@ def _left(source: Source) -> str:
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The ε to spend on this release.")
 @_weights
 @_no_intervals
-@_analyst
+@analyst_option
 @click.option("--simultaneous", is_flag=True, help="Make error bars hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (biased; do not add them up).")
 @click.option(
@@ -216,7 +230,7 @@ def release(
             if file.suffix not in endings:
                 raise click.UsageError(f"{output} ends in none of {', '.join(endings)}: rename it, or give --format")
             form = endings[file.suffix]
-    with _asking() as progress:
+    with asking() as progress:
         made = opened.release(
             sql,
             epsilon=epsilon,
@@ -312,124 +326,3 @@ def _text(made: Release, form: str, most: int | None = None) -> str:
     if form == "json":
         return json.dumps(made.to_dict(), ensure_ascii=False) + "\n"
     return made.to_html() if form == "html" else f"{made.to_text(most)}\n"
-
-
-@contextmanager
-def _asking() -> Iterator[Any]:
-    """Yield what shows the progress of a question; say what an interrupt means for its charge."""
-    try:
-        with progress_bar("reading") as progress:
-            yield progress
-    except KeyboardInterrupt:
-        click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
-        raise
-
-
-@click.command()
-@source_argument
-@click.argument("column")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
-@click.option(
-    "--delta", required=True, metavar="NUMBER",
-    help="The probability that a key of a single person is shown, for example 1e-8.",
-)  # fmt: skip
-@_where
-@click.option(
-    "--keys-per-person", type=int, metavar="N",
-    help="The most keys for which one person counts.  [default: rows_per_person]",
-)  # fmt: skip
-@click.option("--other", metavar="NAME", help="For the declaration: a name that stands for all other keys.")
-@_analyst
-@_dry_run
-@confidence_option
-@format_options("table", "json", "csv")
-def discover(
-    source: str,
-    column: str,
-    epsilon: str,
-    delta: str,
-    where: str | None,
-    keys_per_person: int | None,
-    other: str | None,
-    analyst: str | None,
-    dry_run: bool,
-    confidence: str,
-    form: str,
-) -> None:
-    """Find the keys of COLUMN that many people have: charge ε and δ, and print them with noisy counts.
-
-    This is partition selection, for a column whose keys are not public; declare it by its type, for example type =
-    "text".  Keys that few people have are not shown.  The output includes the lines to paste into the source file.
-
-    \b
-    lapwing discover visits.toml diagnosis --epsilon 0.5 --delta 1e-8 --other rest
-    """
-    from ..source import Source
-
-    if other == "":
-        raise click.UsageError("give --other a name")
-    opened = Source.open(source)
-    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "where": where, "keys_per_person": keys_per_person}
-    if dry_run:
-        plan = opened.plan_keys(column, **asked)
-        print_json(**plan.to_dict()) if form == "json" else click.echo(str(plan))
-        return
-    with _asking() as progress:
-        found = opened.discover(column, **asked, analyst=analyst, confidence=confidence, progress=progress)
-    taken = other in found.keys
-    lines = found.to_toml(None if taken else other) if found.keys else None
-    _tell(found, lines, form)
-    if taken:
-        click.echo(f'"{other}" is one of the keys found: give --other another name.', err=True)
-
-
-@click.command()
-@source_argument
-@click.argument("column")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="The privacy to spend.")
-@_where
-@_analyst
-@_dry_run
-@format_options("table", "json", "csv")
-def bounds(
-    source: str, column: str, epsilon: str, where: str | None, analyst: str | None, dry_run: bool, form: str
-) -> None:
-    """Find bounds that contain most values of COLUMN: charge ε, and print them with a noisy histogram.
-
-    This is for a numeric column with unknown bounds; declare it by its type, type = "number" or "integer".  Values that
-    few rows have are left outside.  The output includes the lines to paste into the source file.
-
-    \b
-    lapwing bounds visits.toml cost --epsilon 0.1
-    """
-    from ..release.bounds import plan_bounds, seen
-    from ..source import Source
-
-    opened = Source.open(source)
-    if dry_run:
-        rows = seen(plan_bounds(opened.schema, column, epsilon=epsilon, where=where))
-        if form == "json":
-            print_json(source=opened.name, column=column, epsilon=epsilon, seen=rows)
-        else:
-            click.echo(f"A bin with more than {rows:,} rows is found with probability 95 %.  No data was read.")
-        return
-    with _asking() as progress:
-        found = opened.bounds(column, epsilon=epsilon, where=where, analyst=analyst, progress=progress)
-    _tell(found, found.to_toml() if found.occupied else None, form)
-
-
-def _tell(found: Discovery | Bounds, lines: str | None, form: str) -> None:
-    """Print what was found, and the lines of TOML that declare it."""
-    try:
-        if form == "json":
-            print_json(**found.to_dict(), toml=lines)
-        elif form == "csv":
-            click.echo(found.to_csv(), nl=False)
-            click.echo(found.charged, err=True)
-        else:
-            click.echo(str(found))
-            if lines is not None:
-                place = "instead of what it declares for the column"
-                click.echo(f"\nTo declare it, put this into the source file, {place}:\n\n{lines}", nl=False)
-    except OSError:
-        raise OutputError("standard output", found.entry) from None

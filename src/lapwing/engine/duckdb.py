@@ -28,7 +28,7 @@ from .files import files
 from .frame import UNKNOWN, Frame, Relation
 from .given import Given, Wanted
 from .table import Field, T, Table, interruptible, whole_columns
-from .write_sql import cell_name
+from .write_sql import cell_name, given_name
 
 _TABLES = (
     "a path, a pandas or Polars data frame, an Arrow table, a DuckDB relation, a Spark data frame, or a URL of "
@@ -121,16 +121,21 @@ class DuckDBTable(Table):
 
     @contextmanager
     def opened(
-        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self,
+        schema: Schema,
+        columns: Sequence[str],
+        keys: Mapping[str, str],
+        progress: Progress | None,
+        given: bool = False,
     ) -> Iterator[_Session]:
         with connected() as connection:
-            self._view(connection, schema, columns)
+            self._view(connection, schema, columns, given)
             for table, column in keys.items():
                 _add_keys(connection, table, schema.columns[column])
             yield _Session(connection, progress)
             self.given.check_unchanged()
 
-    def _view(self, connection: duckdb.DuckDBPyConnection, schema: Schema, columns: Sequence[str]) -> None:
+    def _view(self, connection: duckdb.DuckDBPyConnection, schema: Schema, columns: Sequence[str], given: bool) -> None:
         """Make the view ``source``, with typed cells and the person."""
         fields = self.given.fields(connection)
         cells = self.given.cells(connection, self._wanted(schema, columns, fields), fields)
@@ -139,7 +144,7 @@ class DuckDBTable(Table):
         if schema.person is not None:
             self.check_person(cells.types[-1])
             person = "CAST({x} AS VARCHAR)" if cells.objects[-1] else reading.person(cells.types[-1])
-        _make_source(connection, schema, columns, cells.types, person)
+        _make_source(connection, schema, columns, cells.types, person, given)
 
     def advice(self, error: BaseException) -> str:
         if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
@@ -191,6 +196,7 @@ def _make_source(
     columns: Sequence[str],
     types: Sequence[str],
     person: str | None,
+    given: bool,
 ) -> None:
     """Make the view ``source``, with typed cells and the person, from ``given``, with the same as c0, c1, …."""
     cells = []
@@ -198,6 +204,8 @@ def _make_source(
         kind = schema.columns[name].kind
         how = reading.cell(types[i], kind) or f"CAST(NULL AS {DUCKDB.types[kind]})"
         cells.append(f"{how.format(x=f'c{i}')} AS {cell_name(name, DUCKDB)}")
+        if given:
+            cells.append(f"{reading.given(types[i]).format(x=f'c{i}')} AS {given_name(name, DUCKDB)}")
     if person is not None:
         cells.append(f"{person.format(x=f'c{len(columns)}')} AS person")
     connection.execute(f"CREATE VIEW source AS SELECT {', '.join(cells) or '1 AS one'} FROM given")

@@ -25,7 +25,7 @@ from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import POSTGRES
 from .reading import EXACT, MARK
 from .table import Field, Problem, T, Table, added, interruptible, quiet, whole_columns
-from .write_sql import cell_name
+from .write_sql import cell_name, given_name
 
 _SETTINGS = """
 SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';
@@ -201,7 +201,12 @@ class PostgresTable(Table):
 
     @contextmanager
     def opened(
-        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self,
+        schema: Schema,
+        columns: Sequence[str],
+        keys: Mapping[str, str],
+        progress: Progress | None,
+        given: bool = False,
     ) -> Iterator[_Session]:
         with self._connected() as (connection, place, kinds):
 
@@ -210,6 +215,10 @@ class PostgresTable(Table):
 
             kind = {name: _CELLS[schema.columns[name].kind] for name in columns}
             cells = [f"{cell(name, how)} AS {cell_name(name, POSTGRES)}" for name, how in kind.items()]
+            if given:
+                cells += [
+                    f"{_given(kinds[name], POSTGRES.quoted(name))} AS {given_name(name, POSTGRES)}" for name in columns
+                ]
             cells += [] if schema.person is None else [f"{cell(schema.person, _PEOPLE)} AS person"]
             read = f"source AS (SELECT {', '.join(cells) or '1 AS one'} FROM {place})"
             steps = [read.replace("%", "%%")]
@@ -241,6 +250,12 @@ class PostgresTable(Table):
             if isinstance(error, kinds):
                 return hint
         return super().advice(error)
+
+
+def _given(kind: str, cell: str) -> str:
+    """Return whether a cell holds anything; NaN is missing."""
+    number = f" AND {cell} <> 'NaN'" if kind in ("float4", "float8", "numeric") else ""
+    return f"({cell} IS NOT NULL{number})"
 
 
 def _place(connection: Any, number: int) -> str:

@@ -108,6 +108,13 @@ def cell(type_name: str, kind: Kind) -> str | None:
     return how.get(kind)
 
 
+def given(type_name: str) -> str:
+    """Return the SQL that says whether a cell ``{x}`` of this type holds anything; blank texts and NaN do not."""
+    if type_name == "VARCHAR":
+        return "COALESCE(trim({x}) <> '', FALSE)"
+    return "({x} IS NOT NULL AND NOT isnan({x}))" if type_name in ("FLOAT", "DOUBLE") else "({x} IS NOT NULL)"
+
+
 def person(type_name: str) -> str | None:
     """Return the SQL that reads the person ``{x}`` of a row, None if people could look the same in this type."""
     return next((sql for pattern, sql in _PEOPLE.items() if re.fullmatch(pattern, type_name, re.DOTALL)), None)

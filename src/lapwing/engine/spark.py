@@ -32,7 +32,7 @@ from ..question.schema import Column, Key, Kind, Schema, written
 from .dialect import SPARK
 from .reading import EXACT, MARK
 from .table import Field, T, Table, added, interruptible, quiet
-from .write_sql import cell_name
+from .write_sql import cell_name, given_name
 
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
 _FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'
@@ -151,7 +151,12 @@ class SparkTable(Table):
 
     @contextmanager
     def opened(
-        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self,
+        schema: Schema,
+        columns: Sequence[str],
+        keys: Mapping[str, str],
+        progress: Progress | None,
+        given: bool = False,
     ) -> Iterator[_Session]:
         with self._given() as frame:
             session = frame.sparkSession
@@ -162,10 +167,14 @@ class SparkTable(Table):
                 return (_reading(fields[at].type, how) or "").format(x=f"c{at}")
 
             cells = [f"{read(name, _CELLS[schema.columns[name].kind])} AS {cell_name(name, SPARK)}" for name in columns]
+            if given:
+                cells += [f"{self._holds(name, fields)} AS {given_name(name, SPARK)}" for name in columns]
             cells += [] if schema.person is None else [f"{read(schema.person, _PEOPLE)} AS person"]
             prefix = f"lapwing_{uuid4().hex}_"
-            given = frame.toDF(*(f"c{at}" for at in range(len(fields))))  # another column may differ by its case alone
-            views = {"given": given, **{table: _keys(session, schema.columns[keys[table]]) for table in keys}}
+            numbered = frame.toDF(
+                *(f"c{at}" for at in range(len(fields)))
+            )  # another column may differ by its case alone
+            views = {"given": numbered, **{table: _keys(session, schema.columns[keys[table]]) for table in keys}}
             try:
                 for view, content in views.items():
                     content.createOrReplaceTempView(prefix + view)
@@ -176,6 +185,12 @@ class SparkTable(Table):
                 for view in views:
                     with suppress(Exception):  # a session that has ended has no views
                         session.catalog.dropTempView(prefix + view)
+
+    def _holds(self, name: str, fields: Sequence[Field]) -> str:
+        """Return whether a cell of a column holds anything; NaN is missing."""
+        (at,) = self.places([name], fields)
+        floats = fields[at].type in ("float", "double")
+        return f"(c{at} IS NOT NULL{f' AND NOT isnan(c{at})' if floats else ''})"
 
     def advice(self, error: BaseException) -> str:
         kinds = {each.__name__ for each in type(error).__mro__}

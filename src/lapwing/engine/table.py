@@ -101,9 +101,17 @@ class Table(ABC):
 
     @abstractmethod
     def opened(
-        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self,
+        schema: Schema,
+        columns: Sequence[str],
+        keys: Mapping[str, str],
+        progress: Progress | None,
+        given: bool = False,
     ) -> AbstractContextManager[Session]:
-        """Return a session with these columns, that of people, and tables of keys (of which column)."""
+        """Return a session with these columns, that of people, and tables of keys (of which column).
+
+        With ``given`` it also has, for each column, whether a cell holds anything, of any type.
+        """
 
     def advice(self, error: BaseException) -> str:
         """Return what to do about a failure, from its kind alone."""

@@ -187,7 +187,7 @@ def _counted(
 
 def _weight(schema: Schema, rows: str, full: int, to: Dialect) -> str:
     """Return the weight w of each of one person's ``rows`` rows; a row in full weighs ``full`` (claim E2)."""
-    k = schema.rows_per_person
+    k = schema.most_rows
     shared = to.divided.format(a=k * full, b=rows)
     return f"CAST(CASE WHEN {rows} <= {k} THEN {full} ELSE {shared} END AS {to.integer}) AS w"
 
@@ -231,11 +231,12 @@ def _keys(schema: Schema, query: Query, to: Dialect) -> list[_Key]:
     return found
 
 
-def kept(schema: Schema, column: str, where: Condition | None, to: Dialect) -> tuple[tuple[str, ...], list[str]]:
+def kept(schema: Schema, column: str | None, where: Condition | None, to: Dialect) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns to read, and the steps from the table to ``kept``: rows that count, with person and cell."""
     named = {column} | (set() if where is None else columns_of(where))
     columns = tuple(name for name in schema.columns if name in named)
-    chosen = [*(["person"] if schema.person is not None else []), f"{cell_name(column, to)} AS cell"]
+    person = ["person"] if schema.person is not None else []
+    chosen = person if column is None else [*person, f"{cell_name(column, to)} AS cell"]
     return columns, [
         *_cells(schema, columns, to),
         f"kept AS (SELECT {', '.join(chosen)} FROM cleaned{_where(schema, where, to)}),",
@@ -250,8 +251,17 @@ def cell_name(name: str, to: Dialect) -> str:
 
     PostgreSQL truncates names to 63 bytes, so a longer name is replaced by its digest.
     """
+    return to.quoted(f"c_{_short_name(name)}")
+
+
+def given_name(name: str, to: Dialect) -> str:
+    """Return the name of what says whether a cell of the table holds something, whatever that is (``fit``)."""
+    return to.quoted(f"g_{_short_name(name)}")
+
+
+def _short_name(name: str) -> str:
     encoded = name.encode()
-    return to.quoted(f"c_{name if len(encoded) <= _LONGEST_NAME else hashlib.sha256(encoded).hexdigest()[:32]}")
+    return name if len(encoded) <= _LONGEST_NAME else hashlib.sha256(encoded).hexdigest()[:32]
 
 
 def _cleaned(name: str, schema: Schema, to: Dialect) -> str:

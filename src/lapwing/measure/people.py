@@ -33,7 +33,7 @@ class People(Measurement):
     @classmethod
     def of(cls, schema: Schema, query: Query) -> People:
         """Return the measurement; if people can count in all groups, they are counted in integers."""
-        return cls(weighted=query.groups(schema) > schema.rows_per_person)
+        return cls(weighted=query.groups(schema) > schema.most_rows)
 
     @property
     def target(self) -> str:
@@ -63,7 +63,7 @@ class People(Measurement):
 
     def sensitivity(self, setting: Setting) -> int:
         schema = setting.schema
-        counted_in = schema.rows_per_person * (1 if schema.neighbors == "add_remove" else 2)
+        counted_in = schema.most_rows * (1 if schema.neighbors == "add_remove" else 2)
         return min(counted_in, setting.groups) * self.row_weight(schema)
 
     def unit(self, setting: Setting) -> Fraction:

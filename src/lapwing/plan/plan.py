@@ -57,6 +57,11 @@ class Forecast:
     simultaneous_margin: float
     assumes: str
 
+    def bar_text(self, margin: float) -> str:
+        """Return a half-width as it is shown; that of a quantile is in rows."""
+        whole = int(margin) if margin.is_integer() and margin < 1e15 else margin
+        return f"± {report.shown(whole)}{'' if self.statistic.level is None else ' rows'}"
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -274,8 +279,8 @@ class Plan:
                 each.statistic.text,
                 _short(each.sensitivity),
                 _short(each.scale),
-                f"± {report.shown(_bar(each.margin))}{'' if each.statistic.level is None else ' rows'}",
-                f"± {report.shown(_bar(each.simultaneous_margin))}{'' if each.statistic.level is None else ' rows'}",
+                each.bar_text(each.margin),
+                each.bar_text(each.simultaneous_margin),
                 each.claim,
                 each.assumes,
             ]
@@ -307,7 +312,3 @@ def _short(value: Fraction) -> str:
     """Return a number exactly if it is short, else its first digits."""
     text = exact.text(value)
     return text if len(text) <= 12 else f"{float(value):.6g}"
-
-
-def _bar(margin: float) -> float:
-    return int(margin) if margin.is_integer() and margin < 1e15 else margin

@@ -376,6 +376,9 @@ def _grid(low: Fraction, high: Fraction, *, integer: bool) -> Grid:
 class Schema:
     """Everything public about a table; all queries are checked against it.
 
+    ``rows_per_person`` is None if the source names people and does not say it yet: then it can only be looked for
+    (``release/rows_per_person``).
+
     ``every_row_counts`` is False if a row may be left out because of its content, such as a line of a CSV file that
     does not fit its header, or a row that a filter removed: the number of rows is then private under change_one too.
     """
@@ -383,7 +386,7 @@ class Schema:
     name: str
     columns: Mapping[str, Column]
     person: str | None = None
-    rows_per_person: int = 1
+    rows_per_person: int | None = 1
     neighbors: Neighbors = "add_remove"
     version: str | None = None
     every_row_counts: bool = True
@@ -406,9 +409,33 @@ class Schema:
         return 1 if self.person is None else WEIGHT
 
     @property
+    def most_rows(self) -> int:
+        """How many rows of one person count in full; a source that does not say so is refused."""
+        if self.rows_per_person is None:
+            raise InvalidSource(
+                self.name,
+                "names a person column but not rows_per_person",
+                "Say how many rows of one person count in full, for example 1; people with more are weighted down to "
+                "it.  `lapwing bounds SOURCE --rows-per-person --epsilon 0.1` finds a number privately.",
+            )
+        return self.rows_per_person
+
+    def counting(self, rows_per_person: object) -> Schema:
+        """Return the same schema with another rows_per_person."""
+        if self.person is None:
+            raise UselessParameter(
+                "rows_per_person", "every row is one person", "Name the person column, or leave it out."
+            )
+        return replace(self, rows_per_person=_most_rows(rows_per_person))
+
+    @property
     def person_l1(self) -> int:
         """The most that the weights of one person add up to."""
-        return self.rows_per_person * self.row_weight
+        return self.most_rows * self.row_weight
+
+
+def _most_rows(asked: object) -> int:
+    return exact.whole(asked, "rows_per_person", MAX_ROWS_PER_PERSON)
 
 
 def make_schema(
@@ -443,13 +470,7 @@ def make_schema(
         rows_per_person = 1
     elif not isinstance(person, str) or not person:
         raise InvalidParameter(person, "person", "the name of a column")
-    elif rows_per_person is None:
-        raise InvalidSource(
-            name,
-            "names a person column but not rows_per_person",
-            "Say how many rows of one person count in full, for example 1; people with more are weighted down to it.",
-        )
-    bound = exact.whole(rows_per_person, "rows_per_person", MAX_ROWS_PER_PERSON)
+    bound = None if rows_per_person is None else _most_rows(rows_per_person)
     if version is not None and (not isinstance(version, str) or len(version) > 200):
         raise InvalidParameter(version, "version", "a text")
     return Schema(name, declared, person, bound, neighbors, version, every_row_counts, file)

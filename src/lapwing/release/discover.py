@@ -46,7 +46,7 @@ from ..question.schema import MAX_ROWS_PER_PERSON, Column, Key, Schema, keys, wr
 from . import arrow
 from .columns import csv_text, ends, key_values
 from .pipeline import answered, unfit
-from .recorded import age, modified_after
+from .recorded import charged, modified_after
 from .result import library
 
 MOST_DELTA = Fraction(1, 100)
@@ -179,7 +179,7 @@ def plan_keys(
             allowed = "1 if every row is one person: name the person column"
             raise InvalidParameter(per_person, "keys_per_person", allowed)
         per_person = 1
-    per_person = schema.rows_per_person if per_person is None else per_person
+    per_person = schema.most_rows if per_person is None else per_person
     bound = exact.whole(per_person, "keys_per_person", MAX_ROWS_PER_PERSON)
     condition = where if where is None or isinstance(where, Condition) else parse_condition(where, schema)
     plan = KeyPlan(schema, name, condition, exact.epsilon(epsilon), exact.delta(delta), bound)
@@ -472,13 +472,7 @@ class Discovery:
     def charged(self) -> str:
         """What was charged and what is left, as a sentence."""
         left = f"Left: ε = {exact.text(self.remaining)}, δ = {exact.text(self.remaining_delta)}"
-        if self.repeated:
-            old = age(self.recorded_at, self.modified_at)
-            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {old}  {left}"
-        if self.completed:
-            return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
-        spent = f"ε = {exact.text(self.epsilon)}, δ = {exact.text(self.delta)}"
-        return f"Charged {spent} as entry {self.entry}.  {left}"
+        return charged(self, f"ε = {exact.text(self.epsilon)}, δ = {exact.text(self.delta)}", left)
 
     def __repr__(self) -> str:
         return f"Discovery({self.plan.name!r}, entry={self.entry}, {len(self.keys):,} keys)"

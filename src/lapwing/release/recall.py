@@ -1,4 +1,4 @@
-"""An entry of the ledger → its answer: a release, keys that were found, or bounds; nothing is read or charged."""
+"""An entry of the ledger → its answer, a release or what was found; nothing is read or charged."""
 
 from __future__ import annotations
 
@@ -15,24 +15,29 @@ from ..plan.plan import Plan
 from ..plan.planning import make_plan
 from ..question import sql
 from ..question.condition import condition_of, parsed
-from ..question.query import Query, named
+from ..question.query import Condition, Query, named
 from ..question.schema import Schema
 from .bounds import Bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discovered, plan_keys
 from .pipeline import question, released
 from .result import Release
+from .rows_per_person import RowsPerPerson, plan_rows_per_person, rows_found
 
 
-def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery | Bounds | None:
+def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery | Bounds | RowsPerPerson | None:
     """Return what an entry of the ledger released, from its record, or None if it has no answer yet."""
     entry = ledger.entry(number)
     asked = None if entry is None or entry.kind != "charge" else entry.question
-    if entry is None or not isinstance(asked, dict) or not {"split", "keys_per_person"} & set(asked):
+    if entry is None or not isinstance(asked, dict) or not {"split", "keys_per_person", "borders"} & set(asked):
         raise InvalidParameter(number, "entry", f'the number of a release in ledger "{ledger.where}"')
     if "keys_per_person" in asked:
         keys = _key_plan(schema, entry, asked)
         _refuse_changed(keys.question() == asked, schema, number)
         return discovered(keys, ledger, entry, entry.analyst) if entry.answered else None
+    if "borders" in asked:
+        people = plan_rows_per_person(schema, epsilon=entry.epsilon or 0, where=_where(schema, asked))
+        _refuse_changed(people.question() == asked, schema, number)
+        return rows_found(people, ledger, entry, entry.analyst) if entry.answered else None
     bounded = _bounded(schema, asked)
     plan = _plan(schema if bounded is None else bounded, entry, asked)
     _refuse_changed(question(plan) == asked, schema, number)
@@ -63,15 +68,20 @@ def _renamed(query: Query, entry: Entry) -> Query:
 
 
 def _key_plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> KeyPlan:
-    where = parsed(asked["query"], recorded=True).args.get("where")
     return plan_keys(
         schema,
         asked["column"],
         epsilon=entry.epsilon or 0,
         delta=entry.delta or 0,
-        where=None if where is None else condition_of(where.this, schema),
+        where=_where(schema, asked),
         keys_per_person=asked["keys_per_person"],
     )
+
+
+def _where(schema: Schema, asked: dict[str, Any]) -> Condition | None:
+    """Return the condition of a recorded question."""
+    where = parsed(asked["query"], recorded=True).args.get("where")
+    return None if where is None else condition_of(where.this, schema)
 
 
 def _bounded(schema: Schema, asked: dict[str, Any]) -> Schema | None:

@@ -8,6 +8,32 @@ says how old it is, and whether the files of the table, whose owner knows when t
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Protocol
+
+
+class OfEntry(Protocol):
+    """An answer that an entry of the ledger holds."""
+
+    @property
+    def entry(self) -> int | None: ...
+    @property
+    def repeated(self) -> bool: ...
+    @property
+    def completed(self) -> bool: ...
+    @property
+    def recorded_at(self) -> str | None: ...
+    @property
+    def modified_at(self) -> str | None: ...
+
+
+def charged(answer: OfEntry, spent: str, left: str) -> str:
+    """Say what an answer cost and what is left."""
+    if answer.repeated:
+        old = age(answer.recorded_at, answer.modified_at)
+        return f"Asked before: the recorded answer of entry {answer.entry}, at no charge.  {old}  {left}"
+    if answer.completed:
+        return f"Completed entry {answer.entry}, which was charged before: nothing more was charged.  {left}"
+    return f"Charged {spent} as entry {answer.entry}.  {left}"
 
 
 def modified_after(recorded_at: str | None, modified: datetime | None) -> str | None:

@@ -34,7 +34,7 @@ from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_col
 from .estimate import Estimator
 from .files import in_place_of, write_parquet
 from .legend import about_key, about_statistic, legend
-from .recorded import age, modified_after
+from .recorded import age, charged, modified_after
 
 TEXT_ROWS = 40
 """How many groups are printed unless all are asked for."""
@@ -466,11 +466,7 @@ class Release:
         if self.entry is None:
             return "The number of rows is public here: nothing was charged."
         left = f"ε left: {exact.text(self.remaining or Fraction(0))}"
-        if self.repeated:
-            return f"Asked before: the recorded answer of entry {self.entry}, at no charge.  {self._age}  {left}"
-        if self.completed:
-            return f"Completed entry {self.entry}, which was charged before: nothing more was charged.  {left}"
-        return f"Charged ε = {exact.text(self.plan.epsilon)} as entry {self.entry}.  {left}"
+        return charged(self, f"ε = {exact.text(self.plan.epsilon)}", left)
 
     def __repr__(self) -> str:
         return f"Release({self.plan.schema.name!r}, entry={self.entry}, {self.plan.groups:,} groups)"

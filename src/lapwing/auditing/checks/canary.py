@@ -22,6 +22,8 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from ...checking import check
+from ...engine.fit import ColumnCounts, TableCounts
 from ...engine.table import Integers
 from ...errors import LapwingError
 from ...measure.measurement import Exact
@@ -30,6 +32,7 @@ from ...question import query
 from ...question.schema import keys, number
 from ...release.discover import KeyTally
 from ...release.pipeline import Tally
+from ...release.rows_per_person import RowsTally
 from ...source import Source
 from ..finding import Finding
 from ..room import Room, Table
@@ -51,6 +54,7 @@ def canary(room: Room) -> Iterator[Finding]:
     yield _commands(private, tables)
     yield _files(private)
     yield _clamped(_inner(room, "clamped"))
+    yield _coarse(_inner(room, "coarse"))
 
 
 # --- the tables ---
@@ -180,7 +184,7 @@ def _answers(room: Room, tables: _Tables) -> Finding:
         for form in tables.forms:
             source = tables.source(room, form)
             asked = _questions(source)
-            for who in asked if room.deep or form == "Parquet" else ("a release", "a condition", "keys"):
+            for who in asked if room.deep or form == "Parquet" else ("a release", "a condition", "keys", "a check"):
                 heard.ask(f"{who} of {form}", asked[who])
             heard.add(form, repr(source), str(source), repr(source.schema), repr(source.ledger))
     told = f"; {heard.errors} questions failed, 0 may"
@@ -204,6 +208,8 @@ def _questions(source: Source) -> dict[str, Callable[[], Any]]:
         "days": lambda: source.discover("day", **rare, **noise),
         "people": lambda: source.discover("person", **rare, **noise),
         "bounds": lambda: source.bounds("x", epsilon=1, **noise),
+        "rows per person": lambda: source.rows_per_person(epsilon=1, **noise),
+        "a check": lambda: check(source),
     }
 
 
@@ -239,6 +245,7 @@ def _refusals(room: Room, tables: _Tables) -> Finding:
                 "too much δ": lambda t: t.discover("key", epsilon=1, delta="0.01"),
                 "a bad ε": lambda t: t.release(query.mean("x"), epsilon="abc"),
                 "bounds of texts": lambda t: t.bounds("key", epsilon=1),
+                "rows per person of an unknown column": lambda t: t.rows_per_person(epsilon=1, where="note = 1"),
                 "a mask": lambda t: t.release(query.count(), where=_Mask([NUMBER, WORD]), epsilon=1),  # type: ignore[arg-type]
                 "an expression": lambda t: t.release(query.count(), where=Expression(), epsilon=1),  # type: ignore[arg-type]
             }
@@ -276,7 +283,9 @@ def _failures(room: Room, tables: _Tables) -> Finding:
             source = replace(tables, forms={who: table}).source(room, who)
             heard.ask(who, lambda: source.release(query.mean("x"), by="key", epsilon=1))  # noqa: B023
             heard.ask(f"keys of {who}", lambda: source.discover("x", epsilon=1, delta="1e-6"))  # noqa: B023
-    due = 2 * len(broken)
+            if who in failing:
+                heard.ask(f"a check of {who}", lambda: check(source))  # noqa: B023
+    due = 2 * len(broken) + len(failing)
     told = f"; {heard.errors} of {due} questions failed, as they had to"
     return heard.finding("T24: failures of the engine reveal no single person", heard.errors == due, told)
 
@@ -305,13 +314,18 @@ def _tallies(room: Room, tables: _Tables) -> Finding:
         "a sum": lambda t: t.release(query.sum("y"), epsilon=1, entropy=_Silence()),
         "a median": lambda t: t.release(query.median("y"), epsilon=1, entropy=_Silence()),
         "keys": lambda t: t.discover("key", epsilon=1, delta="1e-6", entropy=_Silence()),
+        "rows per person": lambda t: many.rows_per_person(epsilon=1, entropy=_Silence()),
     }
+    many = tables.source(room, "Parquet")
     source = tables.source(room, "Parquet", person=None, rows_per_person=None)  # people would have weights
     with listening(room) as heard:
         for who, call in asked.items():
             heard.ask(who, partial(call, source))
     exactly = [np.array([int(NUMBER)])]
-    for tally in (Tally(Integers(exactly, [])), KeyTally([(WORD, 1)]), Exact(exactly)):
+    one, two, three, four = [int(NUMBER)] * 4
+    counted = TableCounts(one, two, three, four, {"x": ColumnCounts(*[int(NUMBER)] * 6)})
+    tallies = Tally(Integers(exactly, [])), KeyTally([(WORD, 1)]), RowsTally({0: int(NUMBER)}), Exact(exactly)
+    for tally in (*tallies, counted, counted.columns["x"]):
         heard.add(type(tally).__name__, repr(tally), str(tally))
     told = f"; {heard.errors} of {len(asked)} questions failed, as they had to"
     return heard.finding("T24: exact numbers are not shown in errors", heard.errors == len(asked), told)
@@ -334,6 +348,10 @@ def _commands(room: Room, tables: _Tables) -> Finding:
         ("plan", "t.toml", *asked, "--format", "json"): 0,
         ("explain", "t.toml", "2"): 0,
         ("discover", "t.toml", "key", *rare, "--format", "json"): 0,
+        ("bounds", "t.toml", "--rows-per-person", "--epsilon", "200"): 0,
+        ("check", "t.toml"): 0,
+        ("check", "t.toml", "--format", "json"): 0,
+        ("check", "broken.toml"): 1,
         ("ledger", "t.toml"): 0,
         ("ledger", "command.ledger", "show", "--format", "json"): 0,
         ("init", str(tables.csv), "--output", "made.toml"): 0,
@@ -379,4 +397,29 @@ def _clamped(room: Room) -> Finding:
         worst <= 0.5,  # the largest may be any value from 0.5 on: one row more or less above it is what ε hides
         f"With values of 10^12 in a column from 0 to 1, answers at ε = 1000 are off by {worst:g} at most, 0.5 is "
         "allowed.",
+    )
+
+
+def _coarse(room: Room) -> Finding:
+    """Tables with other numbers of odd cells, but the same words for them, get the same check; no ledger is made."""
+    said, files = set(), []
+    columns: dict[str, Any] = {"x": number(0, 1), "key": keys(["a", "b"]), "day": "date"}
+    for odd in (150, 400, 777):
+        table: Table = {
+            "person": [None] * odd + [f"p{min(i, 900 - odd)}" for i in range(1000 - odd)],
+            "x": ["2"] * odd + [WORD] * 120 + ["0.5"] * (880 - odd),
+            "key": [WORD] * odd + ["a"] * (1000 - odd),
+            "day": [WORD] * odd + ["2024-01-02"] * (1000 - odd),
+        }
+        path = room.parquet(table, dict.fromkeys(table, "VARCHAR"))
+        ledger = room.path("ledger")
+        asked = Source(path, name="t", columns=columns, person="person", rows_per_person=1, epsilon=1, ledger=ledger)
+        found = check(asked)
+        said.add((str(found), json.dumps(found.to_dict()), repr(found)))
+        files += [ledger.name] if ledger.exists() else []
+    return Finding(
+        "T24: a check says no more than its words, and makes no ledger",
+        len(said) == 1 and not files,
+        f"Of three tables whose words are the same it says {len(said)} things, 1 is right; {len(files)} ledgers were "
+        "made, 0 are right.",
     )

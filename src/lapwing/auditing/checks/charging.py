@@ -174,12 +174,14 @@ def _capped(room: Room) -> Finding:
     columns = {"x": number(0, 1), "key": keys(["a", "b"])}
     source = Source(table, name="t", columns=columns, epsilon=9, delta="0.01", ledger=room.path("ledger"))
     ledger = source.ledger
-    ledger.add_analyst("ana", 1)
+    people = Source(table, name="t", columns=columns, person="key", ledger=ledger.where)
+    ledger.add_analyst("ana", "1.25")
     asked: tuple[Callable[..., Any], ...] = (
         lambda **more: source.release(query.sum("x"), **more),
         lambda **more: source.sql("SELECT COUNT(*) FROM t", **more),
         lambda **more: source.discover("key", delta="0.001", **more),
         lambda **more: source.bounds("x", **more),
+        lambda **more: people.rows_per_person(**more),
     )
     refused, spent = 0, []
     for ask in asked:
@@ -190,9 +192,9 @@ def _capped(room: Room) -> Finding:
     refused += sum(refusal(lambda: ask(epsilon="0.01", analyst="ana")) is not None for ask in asked)  # noqa: B023
     lost = ledger.delta.spent
     return Finding(
-        "L1: releases, keys and bounds count against the analyst's cap, and keys cost δ",
-        refused == 12 and spent == [Fraction(i, 4) for i in range(1, 5)] and lost == Fraction(1, 1000),
-        f"{refused} of 12 questions beyond the cap were refused; ε = {in_words(map(float, spent))} was spent after "
+        "L1: releases, keys, bounds and rows per person count against the analyst's cap, and keys cost δ",
+        refused == 15 and spent == [Fraction(i, 4) for i in range(1, 6)] and lost == Fraction(1, 1000),
+        f"{refused} of 15 questions beyond the cap were refused; ε = {in_words(map(float, spent))} was spent after "
         f"each of the others, and δ = {float(lost)} of 0.001.",
     )
 
@@ -202,18 +204,20 @@ def _labelled(room: Room) -> Finding:
     tables = _tables(room)
     marked, kinds = [], tuple[dict[str, Any], ...](({"entropy": EntropyForTests(1)}, {}))
     for noise in kinds:
-        source = replace(tables, ledger=room.path("ledger")).source(tables.whole, delta="0.01")
+        people = {"person": "key", "rows_per_person": 1}
+        source = replace(tables, ledger=room.path("ledger")).source(tables.whole, delta="0.01", **people)
         for again in (noise, kinds[1]):
             made = (
                 source.release(query.sum("x"), query.median("x"), epsilon=TENTH, **again),
                 source.bounds("x", epsilon=TENTH, **again),
                 source.discover("key", epsilon=TENTH, delta="0.001", **again),
+                source.rows_per_person(epsilon=TENTH, **again),
             )
             marked += ["not private" in str(each).lower() and not each.to_dict().get("private", True) for each in made]
     return Finding(
         "T21: answers with noise for tests say that they are not private",
-        marked == [True] * 6 + [False] * 6,
-        f"{sum(marked[:6])} of 6 answers with noise for tests say so, and {sum(marked[6:])} of 6 with real noise.",
+        marked == [True] * 8 + [False] * 8,
+        f"{sum(marked[:8])} of 8 answers with noise for tests say so, and {sum(marked[8:])} of 8 with real noise.",
     )
 
 

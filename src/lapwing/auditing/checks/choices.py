@@ -142,7 +142,7 @@ def _most(costs: Sequence[Fraction]) -> str:
 
 def _pairs(own: Selection, groups: int) -> Iterator[tuple[Weights, Weights, int]]:
     """Yield tables and neighbors: drawn by seeds, and all in which a person is in one place, and in another or none."""
-    k, weight, shape = own.schema.rows_per_person, own.schema.row_weight, (groups, _VALUES)
+    k, weight, shape = own.schema.most_rows, own.schema.row_weight, (groups, _VALUES)
     changed, nobody = own.schema.neighbors == "change_one", np.zeros(shape, np.int64)
     for seed in range(_TRIES):
         random = Random(seed)

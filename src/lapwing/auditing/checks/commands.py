@@ -7,7 +7,7 @@ real process; then Python asks the same of the same ledger, and must get the ans
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -26,6 +26,7 @@ from ...noise.mechanism import LaplaceMechanism
 from ...question import query
 from ...release.bounds import Bounds, plan_bounds, seen
 from ...release.recall import recall
+from ...release.rows_per_person import RowsPerPerson, plan_rows_per_person
 from ...source import Source
 from ..finding import Finding, first_of
 from ..room import Room
@@ -40,6 +41,7 @@ OWN_SQL = {
     "no_intervals": "SELECT MEDIAN(x) FROM t",
     "rows": "SELECT AVG(x) FROM t",
     "errors": "SELECT COUNT(x) FROM t",
+    "rows_per_person": "SELECT COUNT(*), COUNT(DISTINCT p) FROM t",
 }
 """What is asked, and what with options that need something else."""
 
@@ -57,6 +59,8 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "nonnegative": (("--nonnegative",), {}),
     "other": (("--other", "the rest"), {}),
     "dry_run": (("--dry-run",), {}),
+    "share": (("--share", "0.5"), {"share": "0.5"}),
+    "rows_per_person": (("--rows-per-person", "4,9"), {"rows_per_person": 4}),
     "engine": (("--engine", "postgres"), {}),
 }
 """For each option of a command that asks a source: how it is given, and the same for Python."""
@@ -73,11 +77,13 @@ BASES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "plan": ((SQL, "--epsilon", "{}"), {}),
     "discover": (("u", "--epsilon", "{}", "--delta", "0.0001"), {"delta": "0.0001"}),
     "bounds": (("x", "--epsilon", "{}"), {}),
+    "bounds --rows-per-person": (("--rows-per-person", "--epsilon", "{}"), {}),
 }
 """For each command that asks: its arguments, with a place for ε, and the options that Python is given."""
 
 OTHERS = {
     "audit": "this audit", "demo": "a made-up table", "error": "public parameters alone", "init": "no ledger",
+    "check": "no ledger",
     "sensitivity": "public parameters alone", "noise": "below", "explain": "below", "ledger": "below",
 }  # fmt: skip
 """Other commands, and what they use."""
@@ -166,8 +172,8 @@ def compared(given: Prepared, ended: Sequence[tuple[int, bytes]]) -> Iterator[Fi
 def _lost() -> list[str]:
     """Return the commands and options that have no example, and those that Python has but its example has not."""
     lost = [name for name in main.commands if name not in {*BASES, *OTHERS}]
-    for name in BASES:
-        parameters = signature(unwrap(getattr(Source, name))).parameters
+    for base in BASES:
+        name, parameters = base.split(" ")[0], signature(unwrap(_method(base))).parameters
         for option in main.commands[name].params:
             known = str(option.name)
             given = OPTIONS.get(known, ((), {}))[1]
@@ -181,6 +187,13 @@ def _lost() -> list[str]:
         if options != set(LEDGER.get(path, {"": ""})):
             lost.append(f"{', '.join(sorted(options)) or 'nothing'} of ledger {path}")
     return lost
+
+
+def _method(base: str) -> Callable[..., Any]:
+    """Return the method of a source that asks what a command asks."""
+    name = "rows_per_person" if base.endswith("--rows-per-person") else base
+    method: Callable[..., Any] = getattr(Source, name)
+    return method
 
 
 def _below(group: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -207,23 +220,36 @@ class _Step:
     def what(self) -> str:
         return f"{self.command} {self.given}".strip()
 
+    @property
+    def people(self) -> bool:
+        """Whether rows per person are looked for."""
+        return "--rows-per-person" in self.line
+
+    def _asked(self, source: Source) -> Callable[..., Any]:
+        return source.rows_per_person if self.people else partial(getattr(source, self.command), self.line[2])
+
     def again(self, source: Source) -> tuple[Any, Any]:
         """Return what Python answers, if anything, and what the command must print."""
         argument = self.line[2]
+        if self.given == "rows_per_person":
+            plans = [source.plan(argument, **{**self.options, "rows_per_person": k}).to_dict() for k in (4, 9)]
+            return None, {"plans": plans}
         if self.command == "plan":
             plan = source.plan(argument, **self.options)
             return None, {**plan.to_dict(), "sql": plan.to_sql("postgres") if self.given == "engine" else plan.sql}
+        if self.given == "dry_run" and self.people:
+            return None, plan_rows_per_person(source.schema, **self.options).on(source.dialect).to_dict()
         if self.given == "dry_run":
             if self.command == "discover":
                 return None, source.plan_keys(argument, **self.options).to_dict()
             rows = seen(plan_bounds(source.schema, argument, **self.options))
             return None, {"source": "t", "column": argument, "epsilon": self.options["epsilon"], "seen": rows}
-        made = getattr(source, self.command)(argument, **self.options)
+        made = self._asked(source)(**self.options)
         if self.command == "release":
             made = made.at(simultaneous=self.given == "simultaneous")
             made = made.nonnegative() if self.given == "nonnegative" else made
             return made, made.to_dict()
-        some = made.keys if self.command == "discover" else made.occupied
+        some = made.keys if self.command == "discover" else made.found if self.people else made.occupied
         how = partial(made.to_toml, "the rest") if self.given == "other" else made.to_toml
         return made, {**made.to_dict(), "toml": how() if some else None}
 
@@ -231,13 +257,17 @@ class _Step:
 def _steps(file: str) -> list[_Step]:
     """Return a command for every option, each with another ε, so that each is charged."""
     steps: list[_Step] = []
-    for command, (arguments, usual) in BASES.items():
-        known = [str(option.name) for option in main.commands[command].params]
+    for base, (arguments, usual) in BASES.items():
+        command, method = base.split(" ")[0], _method(base)
+        asking = {*signature(unwrap(method)).parameters, "dry_run"} if command == "bounds" else None
+        known = [
+            str(option.name) for option in main.commands[command].params if asking is None or option.name in asking
+        ]
         for given in ("", *(name for name in known if name in OPTIONS)):
             epsilon = f"0.0{len(steps) + 10}"
             more, options = OPTIONS.get(given, ((), {}))
-            asking = (OWN_SQL.get(given, each) if each == SQL else each.format(epsilon) for each in arguments)
-            line = (command, file, *asking, *more, "--format", "json")
+            words = (OWN_SQL.get(given, each) if each == SQL else each.format(epsilon) for each in arguments)
+            line = (command, file, *words, *more, "--format", "json")
             asked = {**usual, "epsilon": epsilon, **options}
             free = command == "plan" or given == "dry_run"
             steps.append(_Step(command, line, asked, given, Fraction(0) if free else Fraction(asked["epsilon"])))
@@ -317,7 +347,8 @@ def _other_forms(source: Source, folder: Path, done: Mapping[str, tuple[int, str
 def _refused(file: str) -> list[tuple[tuple[str, ...], str]]:
     """Return commands that the cap, the total or a name forbids, and what they are."""
     refused = []
-    for command, (arguments, _) in BASES.items():
+    for base, (arguments, _) in BASES.items():
+        command = base.split(" ")[0]
         for epsilon, more, why in (
             ("1.99", ("--analyst", "ana"), "beyond the cap"),
             ("0.3", ("--analyst", "nobody"), "by an unknown analyst"),
@@ -325,7 +356,7 @@ def _refused(file: str) -> list[tuple[tuple[str, ...], str]]:
         ):
             if "analyst" in [option.name for option in main.commands[command].params]:
                 line = (command, file, *(each.format(epsilon) for each in arguments), *more)
-                refused.append((line, f"{command} {why}"))
+                refused.append((line, f"{base} {why}"))
     return refused
 
 
@@ -351,7 +382,7 @@ def _explained(source: Source, entries: Sequence[int], done: Done) -> Finding:
     wrong = []
     for number, (status, printed) in zip(entries, done, strict=True):
         made = source.beside(recall(source.schema, source.ledger, number))  # type: ignore[type-var]
-        right = made.to_dict() if isinstance(made, Bounds) else made.at("0.7").to_dict()  # type: ignore[union-attr]
+        right = made.to_dict() if isinstance(made, Bounds | RowsPerPerson) else made.at("0.7").to_dict()  # type: ignore[union-attr]
         if status or json.loads(printed)["release"] != json.loads(json.dumps(right)):
             wrong.append(f"entry {number}")
     return Finding(

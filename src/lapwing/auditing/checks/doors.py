@@ -241,6 +241,7 @@ def _completed(room: Room) -> Finding:
         ("sql", ("SELECT SUM(x) FROM t",), {"epsilon": "0.1"}),
         ("discover", ("u",), {"epsilon": "0.1", "delta": "0.001"}),
         ("bounds", ("x",), {"epsilon": "0.1"}),
+        ("rows_per_person", (), {"epsilon": "0.1"}),
     )
     each, folder = DESCRIBED[0], _folder(room)
     wrong = [f"{call} is not asked here" for call in asking() if call not in [name for name, _, _ in asked]]
@@ -326,6 +327,7 @@ def _at_once(room: Room, openers: Sequence[others.Process]) -> Iterator[Finding]
         ("sql", ["SELECT SUM(x), SUM(y) FROM t"], {}),
         ("discover", ["u"], {"delta": "0.0001"}),
         ("bounds", ["x"], {}),
+        ("rows_per_person", [], {}),
     )
     for call, args, options in asked:
         wrong, rounds = [], 6 if room.deep else 1
@@ -355,7 +357,8 @@ def _at_once(room: Room, openers: Sequence[others.Process]) -> Iterator[Finding]
 def _shown(made: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of an answer."""
     return {
-        key: made.get(key) for key in ("rows", "columns", "occupied", "threshold", "low", "high", "outside", "query")
+        key: made.get(key)
+        for key in ("rows", "columns", "occupied", "threshold", "low", "high", "outside", "query", "bins")
     }
 
 

@@ -27,6 +27,7 @@ from ...release.bounds import Bounds, plan_bounds
 from ...release.pipeline import question
 from ...release.recall import recall
 from ...release.result import Release
+from ...release.rows_per_person import plan_rows_per_person
 from ...source import Source
 from ..finding import Finding, first_of
 from ..room import Room
@@ -163,6 +164,8 @@ _UNCHANGED = {
     "Column.title": "shown beside the name",
     "KeyPlan.schema": "has its own fields",
     "KeyPlan.dialect": "the engine, which counts the same",
+    "RowsPlan.schema": "has its own fields",
+    "RowsPlan.dialect": "the engine, which counts the same",
 }
 """Fields that the noisy integers do not depend on, and why."""
 
@@ -186,6 +189,12 @@ def _planned(source: Source, asked: AskedQuestion) -> _Planned:
         kinds = [(name, keys.schema.columns[name].kind) for name in sorted(keys.lowered.columns)]
         used = [keys.lowered.sql, keys.scale, keys.threshold, kinds, keys.schema.person]
         inside: Any = [replace(keys, dialect=None)]  # type: ignore[arg-type]
+    elif asked.call == "rows_per_person":
+        people = plan_rows_per_person(source.schema, **options)
+        question_text, delta = canonical_json(people.question(), "question"), Fraction(0)
+        kinds = [(name, people.schema.columns[name].kind) for name in sorted(people.lowered.columns)]
+        used = [people.lowered.sql, people.scale, kinds, people.schema.person]
+        inside = [replace(people, dialect=None)]  # type: ignore[arg-type]
     else:
         bounds = asked.call == "bounds"
         plan = plan_bounds(source.schema, **options) if bounds else source.plan(*asked.args, **options)
@@ -355,6 +364,13 @@ def _groups() -> dict[str, list[AskedQuestion]]:
         "bounds in other words": [
             AskedQuestion("", "bounds", (), {"column": "X", "epsilon": 1, "where": "b AND i > 1"}, described)
             for described in ({}, reordered, *wide)
+        ],
+        "rows per person in other words": [
+            AskedQuestion("", "rows_per_person", (), {"epsilon": 1, "where": where}, {"person": "p", **described})
+            for where, described in (
+                ("x > 1 AND b", {}), ("b AND 1 < X", {"rows_per_person": 2}),
+                ("x>1.0 AND b", {**reordered, "rows_per_person": 9}),
+            )
         ],
         **{f"{ways[0]}, written in another way,": _ways(ways) for ways in _WAYS},
     }  # fmt: skip

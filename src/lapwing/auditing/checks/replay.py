@@ -89,7 +89,7 @@ Run = Callable[[Source, EntropyForTests], Any]
 
 
 def replay(room: Room) -> Iterator[Finding]:
-    """Yield, for each question, what differed over all neighbors; also for discovered keys and bounds."""
+    """Yield, for each question, what differed over all neighbors; also for keys, bounds and rows per person."""
     for engine in room.engines:
         own = replace(room, engines=(engine,))
         for question in _ASKED:
@@ -97,6 +97,7 @@ def replay(room: Room) -> Iterator[Finding]:
         people = Question((query.count(),))
         yield _replayed(own, people, "the bounds of x", _bounds)
         yield _replayed(own, people, "the keys of u", _keys)
+        yield _replayed(own, people, "the rows per person", _rows)
 
 
 def _released(question: Question) -> Run:
@@ -110,6 +111,10 @@ def _bounds(asked: Source, entropy: EntropyForTests) -> Any:
 
 def _keys(asked: Source, entropy: EntropyForTests) -> Any:
     return asked.discover("u", epsilon=1, delta="1e-9", entropy=entropy)
+
+
+def _rows(asked: Source, entropy: EntropyForTests) -> Any:
+    return asked.rows_per_person(epsilon=1, entropy=entropy)
 
 
 def _replayed(room: Room, question: Question, what: str, run: Run) -> Finding:
@@ -174,7 +179,7 @@ def _masked(told: Any) -> Any:
 
 def _public(answer: dict[str, Any] | None) -> list[tuple[str, Any]]:
     """Return what a recorded answer holds besides noisy numbers."""
-    noisy = ("cells", "keys", "counts")
+    noisy = ("cells", "keys", "counts", "people")
     return [(key, None if key in noisy else value) for key, value in (answer or {}).items()]
 
 

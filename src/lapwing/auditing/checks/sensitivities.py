@@ -58,6 +58,7 @@ def sensitivities(room: Room) -> Iterator[Finding]:
         yield from _crowd(own)
         yield from _trees(own)
         yield from _people(own)
+        yield from _rows_of_one(own)
     yield from _forms(room)
     yield _lines(room)
     yield from _catalogue()
@@ -210,6 +211,25 @@ def _people(room: Room) -> Iterator[Finding]:
         told = f"{counted} rows and {', '.join(map(str, found))} people are counted, of {2 * due} and {due}"
         passed = counted == 2 * due and found == (due,)
         yield Finding(f"{room.engines[0].name}: people of type {kind} who look alike", passed, told)
+
+
+def _rows_of_one(room: Room) -> Iterator[Finding]:
+    """Whatever number of rows one person has, and whatever k is declared, they are in one bin of rows_per_person."""
+    others, numbers = ["a", "a", "b", None], (0, 1, 2, 3, 9, 10, 11, 20, 21, 50, 51, 400)
+    for neighbors, declared in (("add_remove", 1), ("change_one", 2)):
+        found, scales = [], set()
+        for number in numbers:
+            table = room.table({"person": [*others, *["one"] * number]}, {"person": "VARCHAR"})
+            k = (None, 1, 30)[number % 3]
+            asked = room.source(table, columns={}, person="person", rows_per_person=k, neighbors=neighbors)
+            made = asked.rows_per_person(epsilon=1000, entropy=EntropyForTests(SEED))
+            found.append(made.answer["people"])
+            scales.add(made.plan.scale * 1000)
+        before = found[:1] if neighbors == "add_remove" else found
+        largest = max(sum(abs(a - b) for a, b in zip(one, two, strict=True)) for one in before for two in found)
+        told = f"{largest} of {declared} declared, for one person with {numbers[0]} to {numbers[-1]} rows"
+        passed = largest == declared and scales == {declared}
+        yield Finding(f"{room.engines[0].name}: rows per person, {neighbors}", passed, told)
 
 
 def _forms(room: Room) -> Iterator[Finding]:

@@ -105,14 +105,15 @@ class _Looks:
 
 def _doors(pipeline: Pipeline, ledger: Ledger) -> Doors:
     """Return the ways to see the answers of a ledger: asking, recalling, listing, planning."""
-    schema, doors = pipeline.source.schema, Doors()
+    doors = Doors()
     for question in pipeline.questions:
         doors[f"{question.name}, asked again"] = lambda book, ask=question: ask(pipeline.table, book, 2)  # type: ignore[misc]
-    for entry in [each for each in ledger.entries() if each.kind == "charge"]:
+    charges = [each for each in ledger.entries() if each.kind == "charge"]
+    for question, entry in zip(pipeline.questions, charges, strict=True):
         asked = (entry.question, entry.epsilon or Fraction(0), entry.delta or Fraction(0))
         number = entry.number
         doors |= {
-            f"recall({number})": lambda book, i=number: answer_of(recall(schema, book, i)),  # type: ignore[misc]
+            f"recall({number})": lambda book, i=number, schema=question.schema: answer_of(recall(schema, book, i)),  # type: ignore[misc]
             f"entry({number})": lambda book, i=number: _answer(book.entry(i)),  # type: ignore[misc]
             f"find({number})": lambda book, asked=asked: _answer(book.find(*asked)),  # type: ignore[misc]
             f"charge({number})": lambda book, asked=asked: _answer(book.charge(*asked)),  # type: ignore[misc]

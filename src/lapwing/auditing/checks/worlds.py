@@ -8,6 +8,7 @@ Without noise, a release must show the truth, which is computed row by row.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,6 +21,7 @@ from ...plan.plan import Plan
 from ...question import sql
 from ...release.discover import Discovery, KeyPlan
 from ...release.result import Release
+from ...release.rows_per_person import RowsPerPerson, RowsPlan
 from ..finding import Finding
 from ..room import Room
 from ..tools.running import Running, Seen, pooled
@@ -112,7 +114,7 @@ def examined(running: Running, world: World, tally: Examined, every_form: bool =
         tally.pairs += 1
         neighbor = running.table(world, (*world.others, *world.after))
         return _keys(running, plan, [table, neighbor], world, tally)
-    if sql.parse(plan.query.text, plan.schema, recorded=True).text != plan.query.text:
+    if isinstance(plan, Plan) and sql.parse(plan.query.text, plan.schema, recorded=True).text != plan.query.text:
         return Broken("same", f"what the ledger records is read as another question: {plan.query.text}")
     return _released(running, plan, table, world, tally, every_form)
 
@@ -140,7 +142,7 @@ def _as_users(running: Running, world: World, runs: Sequence[tuple[Any, Script]]
 
 
 def _released(
-    running: Running, plan: Plan, table: Any, world: World, tally: Examined, every_form: bool
+    running: Running, plan: Plan | RowsPlan, table: Any, world: World, tally: Examined, every_form: bool
 ) -> Broken | None:
     one = running.answer(world, plan, table, Script(seed=len(world.others)))
     marked = running.answer(world, plan, table, Script(lambda i: (i + 1) * MARK, one.script.chosen))
@@ -219,10 +221,24 @@ def _difference(one: Seen, other: Seen) -> str:
 
 def _true(world: World, seen: Seen) -> Broken | None:
     """Compare what is shown without noise with the truth."""
+    if isinstance(seen.answer, RowsPerPerson):
+        bins, right = {each.most: each.value for each in seen.answer.bins if each.value}, _people_by_rows(world)
+        return None if bins == right else Broken("truth", f"people by number of rows are {bins} where {right} is true")
     if not isinstance(seen.answer, Release):
         return None
     wrong = missed(world, (*world.others, *world.before), seen.answer)
     return None if wrong is None else Broken("truth", wrong)
+
+
+def _people_by_rows(world: World) -> dict[int | None, int]:
+    """Return how many people have how many rows, by the largest number of their bin."""
+    rows: Counter[Any] = Counter()
+    for row in (*world.others, *world.before):
+        condition = world.question.condition
+        if row[0] is not None and (condition is None or condition.holds(world.typed(row)) is True):
+            rows[row[0]] += row[-1]
+    most = [*range(1, 11), *(int(f"{times}{'0' * zeros}") for zeros in range(1, 6) for times in (2, 5, 10))]
+    return dict(Counter(next((each for each in most if each >= number), None) for number in rows.values()))
 
 
 # --- keys that are discovered ---

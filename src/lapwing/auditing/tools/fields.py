@@ -138,6 +138,10 @@ CALLS: dict[str, dict[str, tuple[Any, ...]]] = {
         "epsilon": (1, 2, "1.000000001"),
         "where": (UNSET, *COMPARISONS, *BRACKETS[:4]),
     },
+    "rows_per_person": {
+        "epsilon": (1, 2, "1.000000001"),
+        "where": (UNSET, *COMPARISONS, *BRACKETS[:4]),
+    },
 }
 """For each call, the values of its parameters; the first is the usual one."""
 
@@ -151,6 +155,7 @@ HARMLESS: dict[str, str] = {
     "self": "the source",
     "analyst": "whose cap is charged",
     "confidence": "error bars are made from what was released",
+    "share": "k is chosen from the noisy numbers",
     "progress": "what shows the progress",
     "entropy": "the noise, which is the same for all questions here",
 }
@@ -266,6 +271,7 @@ def _calls() -> Iterator[AskedQuestion]:
         "release": AskedQuestion("the sum of x, mean of y, median of x", "release", statistics, {"epsilon": 1}),
         "discover": AskedQuestion("the keys of u", "discover", (), {"column": "u", "epsilon": 1, "delta": "0.001"}),
         "bounds": AskedQuestion("the bounds of x", "bounds", (), {"column": "x", "epsilon": 1}),
+        "rows_per_person": AskedQuestion("the rows per person", "rows_per_person", (), {"epsilon": 1}, {"person": "p"}),
     }
     for call, values in CALLS.items():
         base = bases[call]
@@ -287,12 +293,13 @@ def _sources() -> Iterator[AskedQuestion]:
         AskedQuestion("a count and a sum", "release", (query.count(), query.sum("x")), {"epsilon": 1}),
         AskedQuestion("keys", "discover", (), {"column": "u", "epsilon": 1, "delta": "0.001"}),
         AskedQuestion("bounds", "bounds", (), {"column": "x", "epsilon": 1}),
+        AskedQuestion("rows per person", "rows_per_person", (), {"epsilon": 1}, {"person": "p"}),
     )
     for base in asked:
         yield base
         for name, values in SOURCE.items():
-            needs = replace(base, described=TOGETHER.get(name, {}))
-            if needs.described:
+            needs = replace(base, described={**base.described, **TOGETHER.get(name, {})})
+            if needs.described != base.described:
                 needs = replace(needs, what=f"{base.what} with {shown(needs.described)}")
                 yield needs
             yield from (needs.changed(name, value, source=True) for value in values)

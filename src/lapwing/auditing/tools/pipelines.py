@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from ...engine.table import Table
 from ...ledger.ledger import Ledger
 from ...noise.entropy import Entropy, EntropyForTests
 from ...question import query
-from ...question.schema import keys, number
+from ...question.schema import Schema, keys, number
 from ...release.bounds import find_bounds, plan_bounds
 from ...release.discover import discover
 from ...release.pipeline import make_release
+from ...release.rows_per_person import find_rows_per_person, plan_rows_per_person
 from ...source import Source
 from ..room import Room
 from .listening import NUMBER, WORD
@@ -39,6 +40,7 @@ class Ask:
     """A question that can be asked of a table and a ledger, with noise."""
 
     name: str
+    schema: Schema
     ask: Callable[[Table, Ledger, Entropy], Any]
 
     def __call__(self, table: Table, ledger: Ledger, seed: int) -> Any:
@@ -74,7 +76,19 @@ class Pipeline:
         def look_for_bounds(table: Table, ledger: Ledger, noise: Entropy) -> Any:
             return find_bounds(bounds, table, ledger, analyst=ANALYST, entropy=noise)
 
-        return Ask("a release", release), Ask("keys", look_for_keys), Ask("bounds", look_for_bounds)
+        schema = self.source.schema
+        by_key = replace(schema, person="key")
+        people = plan_rows_per_person(by_key, epsilon=EPSILON)
+
+        def look_for_rows(table: Table, ledger: Ledger, noise: Entropy) -> Any:
+            return find_rows_per_person(people, table, ledger, analyst=ANALYST, entropy=noise)
+
+        return (
+            Ask("a release", schema, release),
+            Ask("keys", schema, look_for_keys),
+            Ask("bounds", schema, look_for_bounds),
+            Ask("rows per person", by_key, look_for_rows),
+        )
 
 
 def copied(room: Room, ledger: Path) -> Ledger:

@@ -37,13 +37,18 @@ class Remembered(Table):
 
     @contextmanager
     def opened(
-        self, schema: Schema, columns: Sequence[str], keys: Mapping[str, str], progress: Progress | None
+        self,
+        schema: Schema,
+        columns: Sequence[str],
+        keys: Mapping[str, str],
+        progress: Progress | None,
+        given: bool = False,
     ) -> Iterator[_Session]:
         self.opens += 1
         self.when_read()
 
         def first(sql: str, name: str) -> Any:
-            with self._table.opened(schema, columns, keys, None) as session:
+            with self._table.opened(schema, columns, keys, None, given) as session:
                 return getattr(session, name)(sql)
 
         yield _Session(self._known, first)

@@ -32,6 +32,7 @@ from ...release.bounds import Bounds, find_bounds, plan_bounds
 from ...release.discover import Discovery, KeyPlan, discover
 from ...release.pipeline import make_release
 from ...release.result import Release
+from ...release.rows_per_person import RowsPerPerson, RowsPlan, find_rows_per_person, plan_rows_per_person
 from ...source import Source
 from ..room import Room
 from .conditions import quoted
@@ -45,8 +46,8 @@ _LIBRARIES = {"pandas": "pandas", "Polars": "polars", "Arrow": "pyarrow"}
 _FRAMES = ("pandas", "polars", "arrow")
 _CLOCK = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?")
 
-Answer = Release | Bounds | Discovery
-Planned = Plan | KeyPlan
+Answer = Release | Bounds | Discovery | RowsPerPerson
+Planned = Plan | KeyPlan | RowsPlan
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Seen:
         release = _release(self.answer)
         if isinstance(release, Discovery):
             return list(release.counts)
+        if isinstance(release, RowsPerPerson):
+            return list(release.answer["people"])
         return [int(each) for part in release.cells for cell in part for each in cell.tolist()]
 
 
@@ -164,6 +167,9 @@ class Running:
         options = question.arguments
         if question.door == "discover":
             return source.plan_keys(**options)
+        if question.door == "rows_per_person":
+            del options["share"]
+            return plan_rows_per_person(source.schema, **options)
         if question.door == "bounds":
             return plan_bounds(source.schema, options.pop("column"), **options)
         return source.plan(*question.statistics, **options)
@@ -206,7 +212,7 @@ class Running:
         return Seen(answer, tuple(heard.said), script, error)
 
 
-def _release(answer: Answer) -> Release | Discovery:
+def _release(answer: Answer) -> Release | Discovery | RowsPerPerson:
     return answer.release if isinstance(answer, Bounds) else answer
 
 
@@ -226,6 +232,8 @@ def _answered(world: World, plan: Planned, table: Table) -> Answer:
     paper: Any = Paper()
     if isinstance(plan, KeyPlan):
         return discover(plan, table, paper, entropy=NoOther())
+    if isinstance(plan, RowsPlan):
+        return find_rows_per_person(plan, table, paper, entropy=NoOther())
     if world.question.door == "bounds":
         return find_bounds(plan, table, paper, entropy=NoOther())
     return make_release(plan, table, paper if plan.parts else None, entropy=NoOther())

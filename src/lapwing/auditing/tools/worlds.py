@@ -24,7 +24,7 @@ Row = tuple[Any, ...]
 """The person, the cells of the columns in their order, and how many times the row occurs."""
 
 FORMS = ("Parquet", "CSV", "a relation", "pandas", "Polars", "Arrow")
-DOORS = ("release", "bounds", "discover")
+DOORS = ("release", "bounds", "discover", "rows_per_person")
 
 _NAMES = ("x", "Wage €", 'quo"te', "it's", "select", "a.b", "c0", "%s {x}", "Größe", "back\\slash", "person_id", "n")
 _TEXTS = (
@@ -446,7 +446,10 @@ def _statistics(drawing: _Drawing, name: str) -> list[tuple[Statistic, DrawnCond
 def _question(random: Random, world: World, turn: _Turn) -> DrawnQuestion:
     drawing, epsilon = _Drawing(random, world, 0), random.choice(_EPSILONS)
     condition = drawing.condition() if random.random() < (0.2 if turn.has_public_n else 0.4) else None
-    first = turn.asks if turn.asks != "people" or world.person is not None else "count"
+    alone = turn.asks in ("people", "rows_per_person") and world.person is None
+    first = "count" if alone else turn.asks
+    if first == "rows_per_person":
+        return DrawnQuestion(first, (), condition, (), (("share", random.choice(("0.95", "0.5"))),), epsilon)
     if first == "bounds":
         return DrawnQuestion(first, (), condition, (), (("column", random.choice(drawing.numeric)),), epsilon)
     if first == "discover":

@@ -1,0 +1,121 @@
+"""How well a declaration fits a table → SQL, and the exact numbers: for ``checking``, which shows them in coarse words.
+
+One query counts, over all rows, for every column: values of its type, cells that hold something else, values beyond
+each bound, and values that are not whole.  One counts values that are listed keys, and one people by their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..measure.cells import Progress
+from ..question.schema import Column, Schema
+from .dialect import Dialect
+from .table import Session, Table
+from .write_sql import cell_name, given_name
+
+
+@dataclass(frozen=True)
+class ColumnCounts:
+    """The exact numbers of one column, which are private; its repr hides them."""
+
+    values: int
+    odd: int
+    below: int
+    above: int
+    broken: int
+    listed: int
+
+    def __repr__(self) -> str:
+        return "ColumnCounts(hidden)"
+
+
+@dataclass(frozen=True)
+class TableCounts:
+    """The exact numbers of a table, which are private; its repr hides them."""
+
+    rows: int
+    with_person: int
+    people: int
+    people_beyond: int
+    columns: Mapping[str, ColumnCounts]
+
+    def __repr__(self) -> str:
+        return "TableCounts(hidden)"
+
+
+def count_fit(
+    table: Table, schema: Schema, columns: Sequence[str], most: int, progress: Progress | None = None
+) -> TableCounts:
+    """Read the table and count; ``most`` is the number of rows that a person should have at most."""
+    keyed = {f"keys_{i}": name for i, name in enumerate(columns) if schema.columns[name].keys is not None}
+    to = table.dialect
+
+    def work() -> TableCounts:
+        with table.opened(schema, columns, keyed, progress, given=True) as session:
+            found = _one_row(session, _cells_sql(schema, columns, to))
+            listed = _one_row(session, _keys_sql(keyed, to)) if keyed else iter(())
+            people = iter((0, 0)) if schema.person is None else _one_row(session, _people_sql(most))
+            rows, with_person = next(found), next(found)
+            known = {name: next(listed) for name in keyed.values()}
+            counted = {name: _column(found, known.get(name)) for name in columns}
+            return TableCounts(rows, with_person, next(people), next(people), counted)
+
+    return table.guarded("failed while it was read", "Nothing was charged.", work)
+
+
+def _one_row(session: Session, sql: str) -> Iterator[int]:
+    return iter([int(each[0]) for each in session.integers(sql)])
+
+
+def _column(found: Iterator[int], listed: int | None) -> ColumnCounts:
+    values, odd, below, above, broken = (next(found) for _ in range(5))
+    return ColumnCounts(values, odd, below, above, broken, values if listed is None else listed)
+
+
+def _cells_sql(schema: Schema, columns: Sequence[str], to: Dialect) -> str:
+    """Return the query about cells, which has one row: the numbers of rows, of rows with a person, and of columns."""
+    read = [] if schema.person is None else ["person"]
+    counts = ["COUNT(*)", "COUNT(*)" if schema.person is None else "COUNT(person)"]
+    for i, name in enumerate(columns):
+        cell = cell_name(name, to)
+        if schema.columns[name].kind in ("number", "integer"):
+            cell = f"CASE WHEN {to.finite.format(x=cell)} THEN {cell} END"
+        read += [f"{cell} AS v{i}", f"{given_name(name, to)} AS g{i}"]
+        counts += _counts(f"v{i}", f"g{i}", schema.columns[name], to)
+    return f"WITH cells AS (SELECT {', '.join(read) or '1 AS one'} FROM source)\nSELECT {_named(counts)}\n  FROM cells"
+
+
+def _counts(value: str, given: str, column: Column, to: Dialect) -> Iterator[str]:
+    """Yield what is counted for one column, in the order of ``ColumnCounts``."""
+    yield f"COUNT({value})"
+    yield _count_if(f"{value} IS NULL AND {given}")
+    yield "0" if column.low is None else _count_if(f"{value} < {to.double(column.low)}")
+    yield "0" if column.high is None else _count_if(f"{value} > {to.double(column.high)}")
+    yield _count_if(f"{value} <> FLOOR({value})") if column.kind == "integer" else "0"
+
+
+def _keys_sql(keyed: Mapping[str, str], to: Dialect) -> str:
+    """Return the query about keys: for each of their columns, how many cells are listed.
+
+    It is a query of its own: in a join with all the keys, every other column would be carried along.
+    """
+    read = ", ".join(f"{cell_name(name, to)} AS v_{table}" for table, name in keyed.items())
+    joins = "".join(f"\n  LEFT JOIN {table} ON v_{table} = {table}.key" for table in keyed)
+    counts = _named([f"COUNT({table}.key)" for table in keyed])
+    return f"WITH cells AS (SELECT {read} FROM source)\nSELECT {counts}\n  FROM cells{joins}"
+
+
+def _people_sql(most: int) -> str:
+    """Return the query about people: how many there are, and how many have more than so many rows."""
+    people = "WITH people AS (SELECT COUNT(*) AS c FROM source WHERE person IS NOT NULL GROUP BY person)"
+    return f"{people}\nSELECT {_named(['COUNT(*)', _count_if(f'c > {most}')])}\n  FROM people"
+
+
+def _count_if(condition: str) -> str:
+    return f"COUNT(CASE WHEN {condition} THEN 1 END)"
+
+
+def _named(counts: Sequence[str]) -> str:
+    return ", ".join(f"{count} AS n{i}" for i, count in enumerate(counts))
