@@ -24,13 +24,13 @@ $(USABLE): pyproject.toml constraints.txt
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[postgres,spark,plot,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[postgres,spark,plot,files,dev]'
 	@touch $(USABLE) $(READY)
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	rm -rf $(OLDEST)
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[postgres,plot,test]'
+	$(OLDEST)/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[postgres,plot,files,test]'
 	@touch $(OLDEST)/.ready
 
 install: $(READY)  ## put Lapwing, its extras and the tools of its developers into .venv

@@ -12,6 +12,7 @@ from __future__ import annotations
 SLOW = (
     "tests/engines/",
     "tests/unit/auditing/",
+    "tests/unit/engine/test_formats.py",
     "tests/unit/release/test_large.py",
     "tests/claims/test_rows_per_person.py::test_K5_one_person_moves_the_histogram_by_at_most_the_sensitivity",
     "tests/claims/test_bounds.py::test_K4_every_value_lies_in_the_bin_that_its_ends_say",

@@ -462,7 +462,7 @@ def _public_rows(table: Table, said: object, person: object, neighbors: object) 
     if said and table.is_csv:
         raise InvalidSource(
             table.name,
-            "says public_rows, but a line of a CSV file may be left out because of what is in it",
+            "says public_rows, but a row of its file may be left out because of what is in it",
             "Use Parquet, or leave public_rows out.",
         )
     if said and (neighbors != "change_one" or person is not None):

@@ -16,6 +16,7 @@ from typing import Any
 
 from .engine.connect import connect, is_url, public, title
 from .engine.names import folded
+from .engine.table import DescribedField
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, RequestError, Shown, suggestion
 from .question.file import File, file
 from .question.schema import KINDS, Column, Kind, keys, number, plain
@@ -31,7 +32,8 @@ _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMES
 
 
 CSV = "CSV"
-"""Used instead of a type: cells of a CSV file are texts, and are read as the declared type of the column."""
+"""Used instead of a type: cells of a CSV file are texts, and are read as the declared type of the column; so are those
+of other files without types."""
 
 FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
            "version", "file", "columns")  # fmt: skip
@@ -43,10 +45,10 @@ COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "labels", "
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
 
-def describe(table: str, folder: Path) -> tuple[str, str]:
+def describe(table: str, folder: Path, part: str | None = None) -> tuple[str, str]:
     """Return a name for the source, and the text of its file, which will be in this folder."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", title(table)).strip("_") or "source"
-    opened = connect(table, name)
+    opened = connect(table, name, file(part=part))
     opened.check_names()
     place = table
     if is_url(table):
@@ -56,14 +58,16 @@ def describe(table: str, folder: Path) -> tuple[str, str]:
     named = {"name": toml(name), "table": toml(place), "ledger": toml(f"{name}.ledger")}
     named["rows"] = "true" if opened.stored else "false"
     parts = [_HEAD.format(**named, note=f"\n# {NO_SECRET}" if is_url(table) and place != table else "")]
-    fields = opened.fields()
-    times = Counter(folded(field.name) for field in fields)
-    for column, kind in dict(fields).items():
-        if times[folded(column)] > 1:
-            parts.append(_repeated(column))
+    if part is not None:
+        parts.append(f"[file]\npart = {toml(part)}\n")
+    columns = [column for column in opened.described() if isinstance(column.name, str)]
+    times = Counter(folded(column.name) for column in columns)
+    for column in {column.name: column for column in columns}.values():
+        if times[folded(column.name)] > 1:
+            parts.append(_repeated(column.name))
         else:
-            read = [each for each in KINDS if opened.reads(kind, each)]
-            parts.append(_column(column, CSV if opened.is_csv else kind, read))
+            read = [each for each in KINDS if opened.reads(column.type, each)]
+            parts.append(_column(column, CSV if opened.is_csv else column.type, read))
     return name, "\n".join(parts)
 
 
@@ -102,14 +106,18 @@ def _repeated(name: str) -> str:
     return f"# {toml_name(name)} cannot be declared: another column has the same name, up to case\n"
 
 
-def _column(name: str, kind: str, read: Sequence[Kind]) -> str:
+def _column(column: DescribedField, kind: str, read: Sequence[Kind]) -> str:
     """Return the lines of one column, to be uncommented and filled in."""
     base = re.split("[(<]", kind)[0].upper()  # in brackets there may be values: those of an ENUM
-    kind_text = "CSV: as declared" if kind == CSV else "text" if base in _TEXTS else base.lower()
-    head = f"# [columns.{toml_name(name)}]                # {kind_text}"
+    kind_text = "as declared" if kind == CSV else "text" if base in _TEXTS else base.lower()
+    head = f"# [columns.{toml_name(column.name)}]                # {kind_text}"
+    if column.title:
+        head += f"\n# title = {toml(column.title)}"
     if not read:
         return f"{head}\n# cannot be read as it is: use a view that converts it\n"
-    if base in _NUMBERS:
+    if column.labels:
+        body = f"# keys = {_labelled(column.labels)}"
+    elif base in _NUMBERS:
         body = "# low = ?\n# high = ?\n# integer = true"
     elif base in _REALS:
         body = "# low = ?\n# high = ?"
@@ -122,6 +130,12 @@ def _column(name: str, kind: str, read: Sequence[Kind]) -> str:
         if "number" in read:
             body += "\n# low = ?                       # or, for numbers\n# high = ?"
     return f"{head}\n{body}\n"
+
+
+def _labelled(labels: Sequence[tuple[object, str]]) -> str:
+    """Return codes with the labels that the table describes them by."""
+    codes = [(int(code) if isinstance(code, float) and code.is_integer() else code, label) for code, label in labels]
+    return "{" + ", ".join(f"{toml(str(code))} = {toml(label)}" for code, label in codes) + "}"
 
 
 def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:

@@ -16,6 +16,7 @@ import pytest
 import lapwing as lw
 from lapwing import errors, source_file
 from lapwing.engine.connect import public, title
+from lapwing.engine.table import DescribedField
 from lapwing.question.schema import MAX_CELLS, Grid
 from lapwing.source_file import describe
 
@@ -162,7 +163,7 @@ def test_the_weights_of_seed_001(tmp_path):
 BAD = {
     'table = "t.csv"\nnme = "t"': "unknown field",
     'name = "t"': "names no table",
-    'table = "t.xlsx"': "neither CSV nor Parquet",
+    'table = "t.docx"': "whose format the name does not tell",
     'table = 5': "is not a text",
     'table = "t.csv"\n[columns.x]': "declares nothing",
     'table = "t.csv"\n[columns.x]\nlow = 0': "Bounds 0 to nothing",
@@ -187,7 +188,7 @@ BAD = {
     'table = "t.parquet"\npublic_rows = true': 'says public_rows, but protects whether a row is there ("add_remove")',
     'table = "t.parquet"\npublic_rows = true\nneighbors = "change_one"\nperson = "p"\nrows_per_person = 1':
         "says public_rows, but has a person column",
-    'table = "t.csv"\npublic_rows = true\nneighbors = "change_one"': "a line of a CSV file may be left out",
+    'table = "t.csv"\npublic_rows = true\nneighbors = "change_one"': "a row of its file may be left out",
     'table = "t.parquet"\npublic_rows = 1\nneighbors = "change_one"': "public_rows is true or false",
     "table = ": "is not TOML",
     '[columns.A]\ntype = "text"\n[columns.a]\ntype = "text"\n': "names no table",
@@ -374,8 +375,8 @@ def test_init_says_that_cells_of_a_csv_file_have_no_type(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,x\n")
     text = describe(str(tmp_path / "t.csv"), tmp_path)[1]
     assert re.findall(r"# \[columns.*", text) == [
-        "# [columns.a]                # CSV: as declared",
-        "# [columns.b]                # CSV: as declared",
+        "# [columns.a]                # as declared",
+        "# [columns.b]                # as declared",
     ]
     assert "# public_rows = false " in text
     assert "for WHERE, COUNT(x), discover and bounds" in text
@@ -406,8 +407,8 @@ def test_init_never_tells_what_a_cell_holds(tmp_path):
     ],
 )  # fmt: skip
 def test_init_knows_the_types_of_all_engines(kind, told):
-    assert f"# {told}" in source_file._column("c", kind, ["text", "number"])
-    assert "cannot be read" in source_file._column("c", kind, [])
+    assert f"# {told}" in source_file._column(DescribedField("c", kind), kind, ["text", "number"])
+    assert "cannot be read" in source_file._column(DescribedField("c", kind), kind, [])
 
 
 def test_a_source_is_named_by_its_table():

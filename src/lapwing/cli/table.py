@@ -47,13 +47,15 @@ _no_intervals: Decorator = click.option(
 @click.argument("table", metavar="TABLE")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="[default: TABLE.toml]")
 @click.option("--force", is_flag=True, help="Write over a file that exists.")
+@click.option("--part", metavar="NAME", help="The sheet or table that is meant, in a file that has several.")
 @format_option
-def init(table: str, output: Path | None, force: bool, form: str) -> None:
+def init(table: str, output: Path | None, force: bool, part: str | None, form: str) -> None:
     """Write a source file for TABLE, with its columns, for you to fill in.
 
-    TABLE is a path or glob of CSV or Parquet files, or a URL such as postgresql://user@host/database#table.  The first
-    line of a CSV file contains the column names.  Only names and types are read.  Bounds and keys are left for you to
-    fill in: taken from the data, they would reveal single people (the oldest, the richest, the only one).
+    TABLE is a path or glob of files (CSV, Parquet, JSON lines, Excel, SQLite, DuckDB, Arrow, Stata, SPSS, SAS), a
+    folder of Parquet files, or a URL such as postgresql://user@host/database#table.  The first line of a CSV file, or
+    the first row of a sheet, contains the column names.  Only names and types are read.  Bounds and keys are left for
+    you to fill in: taken from the data, they would reveal single people (the oldest, the richest, the only one).
 
     \b
     lapwing init visits.parquet
@@ -61,7 +63,7 @@ def init(table: str, output: Path | None, force: bool, form: str) -> None:
     """
     from ..source_file import NO_SECRET, describe
 
-    name, written = describe(table, output.parent if output is not None else Path())
+    name, written = describe(table, output.parent if output is not None else Path(), part)
     path = output or Path(f"{name}.toml")
     _check_writable(path, force, path.resolve() == Path(table).resolve())
     path.write_text(written, encoding="utf-8")

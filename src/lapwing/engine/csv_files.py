@@ -17,6 +17,8 @@ from .table import Field, Problem
 class CsvFiles(Files):
     """A path or glob of CSV files."""
 
+    title = "a CSV file"
+    options = ("delimiter", "quote", "encoding", "names", "decimal", "thousands", "dates", "missing")
     is_text = True
     stored = False
 

@@ -27,7 +27,7 @@ from .dialect import DUCKDB
 from .files import files
 from .frame import UNKNOWN, Frame, Relation
 from .given import Given, Wanted
-from .table import Field, T, Table, interruptible, whole_columns
+from .table import DescribedField, Field, T, Table, interruptible, whole_columns
 from .write_sql import cell_name, given_name
 
 _TABLES = (
@@ -87,6 +87,18 @@ class DuckDBTable(Table):
     def fields(self) -> list[Field]:
         return self.guarded("could not be opened", "Nothing was charged.", self.given.fields)
 
+    def fields_of(self, names: Sequence[str]) -> list[Field]:
+        return self._fields_of(names, None) if self.given.named_by_rows else self.fields()
+
+    def _fields_of(self, names: Sequence[str], connection: duckdb.DuckDBPyConnection | None) -> list[Field]:
+        """Return columns among which those of these names are; where each row names its cells, there are no others."""
+        if self.given.named_by_rows:
+            return [Field(name, "VARCHAR") for name in dict.fromkeys(names)]
+        return self.given.fields(connection)
+
+    def described(self) -> list[DescribedField]:
+        return self.guarded("could not be opened", "Nothing was charged.", self.given.described)
+
     def check_names(self) -> None:
         self.guarded("could not be opened", "Nothing was charged.", self.given.check_names)
 
@@ -96,14 +108,14 @@ class DuckDBTable(Table):
 
     def _try(self, schema: Schema, columns: Sequence[str]) -> None:
         """Refuse files that are not well formed, and a frame with columns of types that DuckDB does not know."""
-        wanted = self._wanted(schema, columns, self.given.fields())
-        types = self.given.check(wanted)
+        fields = self._fields_of(_names(schema, columns), None)
+        types = self.given.check(self._wanted(schema, columns, fields))
         if types is not None and schema.person is not None:
             self.check_person(types[-1])
 
     def _wanted(self, schema: Schema, columns: Sequence[str], fields: Sequence[Field]) -> list[Wanted]:
         """Return the columns to read, and that of the person."""
-        names = [*columns, *([] if schema.person is None else [schema.person])]
+        names = _names(schema, columns)
         kinds = [*(schema.columns[name].kind for name in columns), None]
         return list(map(Wanted, self.places(names, fields), kinds))
 
@@ -137,7 +149,7 @@ class DuckDBTable(Table):
 
     def _view(self, connection: duckdb.DuckDBPyConnection, schema: Schema, columns: Sequence[str], given: bool) -> None:
         """Make the view ``source``, with typed cells and the person."""
-        fields = self.given.fields(connection)
+        fields = self._fields_of(_names(schema, columns), connection)
         cells = self.given.cells(connection, self._wanted(schema, columns, fields), fields)
         connection.execute(f"CREATE VIEW given AS SELECT * FROM {cells.sql}")
         person = None
@@ -156,6 +168,10 @@ class DuckDBTable(Table):
         if isinstance(error, duckdb.ConnectionException):
             return "Its connection is closed: keep the connection of a DuckDB relation open."
         return super().advice(error)
+
+
+def _names(schema: Schema, columns: Sequence[str]) -> list[str]:
+    return [*columns, *([] if schema.person is None else [schema.person])]
 
 
 class _Session:

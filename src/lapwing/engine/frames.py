@@ -154,7 +154,7 @@ def _pandas_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
         return _pandas_column(column.sparse.to_dense(), kind)
     if name == "category":
         return _categories(column.cat.remove_unused_categories(), kind), True
-    return np.array(_converted(column.astype(object), kind), dtype=object), True
+    return np.array(converted(column.astype(object), kind), dtype=object), True
 
 
 def _seconds(values: Any) -> Any:
@@ -172,7 +172,7 @@ def _forward(values: Any) -> Any:
 
 def _categories(column: Any, kind: Kind | None) -> Any:
     """Return a categorical column with its categories converted; several may become one."""
-    texts = _converted(column.cat.categories.astype(object), kind)
+    texts = converted(column.cat.categories.astype(object), kind)
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
     places = {text: i for i, text in enumerate(distinct)}
     renamed = np.array([*(-1 if text is None else places[text] for text in texts), -1], dtype=np.int64)
@@ -215,7 +215,7 @@ def _polars_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
     polars = sys.modules["polars"]
     name = str(column.dtype)
     if name == "Object":
-        return polars.Series(_converted(column.to_list(), kind), dtype=polars.String).to_arrow(), True
+        return polars.Series(converted(column.to_list(), kind), dtype=polars.String).to_arrow(), True
     if name in _LARGE:
         column = column.cast(polars.String if kind is None and name != "Float16" else polars.Float64)
     try:
@@ -228,7 +228,7 @@ def _arrow_column(column: Any, kind: Kind | None) -> tuple[Any, bool]:
     """Return a column of Arrow, and whether it was read as objects: decimals too wide for DuckDB."""
     arrow = import_module("pyarrow")
     if arrow.types.is_decimal256(column.type):
-        return arrow.array(_converted(column.to_pylist(), kind), arrow.string()), True
+        return arrow.array(converted(column.to_pylist(), kind), arrow.string()), True
     return column, False
 
 
@@ -263,7 +263,7 @@ def _readable(column: Any) -> Any:
 # --- objects ---
 
 
-def _converted(values: Iterable[Any], kind: Kind | None) -> list[str | None]:
+def converted(values: Iterable[Any], kind: Kind | None) -> list[str | None]:
     """Return objects as texts, by a rule that cannot fail, each by itself."""
     convert = _person if kind is None else _OF_KIND[kind]
     return [

@@ -14,13 +14,14 @@ from fnmatch import fnmatch
 from glob import glob, has_magic
 from itertools import takewhile
 from pathlib import Path
+from typing import ClassVar
 
 import duckdb
 
 from ..errors import suggestion
 from ..question.file import File
 from ..question.schema import Kind
-from .table import Field, Problem
+from .table import DescribedField, Field, Problem
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,13 @@ class Given(ABC):
     """A table that DuckDB reads."""
 
     is_text = False
-    """Whether the rows are lines of text, of which some may be left out because of what is in them."""
+    """Whether a cell has the type that is declared, and a row may be left out because of what is in it."""
 
     stored = False
     """Whether the rows are kept as they are, and not the result of a filter."""
+
+    named_by_rows = False
+    """Whether each row names its own cells, so that no declared column can be lacking."""
 
     folder: Path | None = None
     """The folder of its files."""
@@ -67,8 +71,12 @@ class Given(ABC):
         """Refuse, before anything is charged, what cannot be read; return types that are known only now."""
         return None
 
-    def check_unchanged(self) -> None:  # noqa: B027  # most need no more than their names and types
-        """Refuse files that have changed since they were checked."""
+    def described(self) -> list[DescribedField]:
+        """Return what the table says about its columns, for ``lapwing init``."""
+        return [DescribedField(name, kind) for name, kind in self.fields()]
+
+    def check_unchanged(self) -> None:  # noqa: B027  # frames and relations need no more than their names and types
+        """Refuse files that have changed since they were opened."""
 
     def check_names(self) -> None:  # noqa: B027  # as above
         """Refuse a table whose names look like cells, before they are written to a file; for ``lapwing init``."""
@@ -91,9 +99,16 @@ class Files(Given):
 
     stored = True
 
+    title: ClassVar[str] = "a file"
+    """What one of these files is called."""
+
+    options: ClassVar[tuple[str, ...]] = ()
+    """What can be said about how they are written, beside their format."""
+
     def __init__(self, path: str, file: File) -> None:
         self.path = path
         self.file = file
+        self._stamps: dict[str, tuple[int, ...]] = {}
 
     def __repr__(self) -> str:
         return repr(self.path)
@@ -101,7 +116,18 @@ class Files(Given):
     @property
     def paths(self) -> list[str]:
         """The file of this name, or those that the glob names, in their order."""
-        return matching(self.path)
+        files = matching(self.path)
+        for file in files:
+            check_regular(file)
+        return files
+
+    def stamps(self) -> dict[str, tuple[int, ...]]:
+        """Return what changes if a file is changed, by file."""
+        return {file: stamp(file) for file in self.paths}
+
+    def check_unchanged(self) -> None:
+        if self.stamps() != self._stamps:
+            raise Problem(*CHANGED)
 
     @property
     def folder(self) -> Path:  # type: ignore[override]
@@ -124,6 +150,24 @@ class Files(Given):
     def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
         shown = suggestion(column, map(str, names))
         return "", f"Names are compared exactly; `lapwing init` lists them.{shown}"
+
+
+CHANGED = ("has a file that was changed while it was read", "Wait until it is completely written, and ask again.")
+
+
+def stamp(file: str) -> tuple[int, ...]:
+    """Return what changes if a file is changed."""
+    status = Path(file).stat()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def check_regular(file: str) -> None:
+    """Refuse what is not a file: to open a pipe waits for ever, and a device has no end."""
+    place = Path(file)
+    if place.is_dir():
+        raise Problem(f'cannot be read: "{file}" is a folder', "Name a file; only Parquet is read from a folder.")
+    if place.exists() and not place.is_file():
+        raise Problem(f'cannot be read: "{file}" is not a regular file', "Copy what it yields to a file.")
 
 
 def matching(path: str) -> list[str]:

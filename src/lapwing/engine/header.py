@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .compressed import uncompressed
 from .table import Problem
 
 LONGEST = 2_000_000
@@ -59,6 +60,8 @@ _FORMATS = {
     b"\xff\xfe": _UTF16,
     b"\xfe\xff": _UTF16,
     b"\x1f\x8b": ("is compressed", "Let its name end in .csv.gz or .tsv.gz."),
+    b"BZh": ("is compressed", "Let its name end in .csv.bz2 or .tsv.bz2."),
+    b"\x28\xb5\x2f\xfd": ("is compressed", "Let its name end in .csv.zst or .tsv.zst."),
     b"PK\x03\x04": ("is a ZIP archive or an Excel workbook, not a CSV file", "Unpack it, or save it as CSV in UTF-8."),
     b"PAR1\x15": ("is a Parquet file", "Let its name end in .parquet."),
 }
@@ -128,11 +131,6 @@ def _check_names(columns: Sequence[str], file: str) -> None:
 
 def _refused(file: str, what: str, advice: str) -> Problem:
     return Problem(f'cannot be read: the file "{file}" {what}', advice)
-
-
-def uncompressed(path: str) -> str:
-    """Return a path in lower case, without the ending of a compressed file."""
-    return path.lower().removesuffix(".gz")
 
 
 def separator_of(path: str) -> str:

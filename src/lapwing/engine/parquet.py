@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -11,27 +11,53 @@ from typing import Any
 import duckdb
 
 from ..question.query import literal, quoted
+from . import partitions
 from .connection import connected
 from .given import Cells, Files, Wanted
 from .table import Field, Problem, short
 
 
 class ParquetFiles(Files):
-    """A path or glob of Parquet files."""
+    """A path, folder or glob of Parquet files; what their folders say (``year=2024``) are columns of texts."""
+
+    title = "a Parquet file"
+    options = ("decimal", "thousands", "dates", "missing")
+
+    @property
+    def paths(self) -> list[str]:
+        return partitions.files_in(self.path, ENDINGS) if Path(self.path).is_dir() else super().paths
+
+    def holds(self, file: Path) -> bool:
+        inside = Path(self.path).is_dir() and Path(self.path).resolve() in file.resolve().parents
+        return inside or super().holds(file)
 
     def fields(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Field]:
         files = self.paths
         for file in files:
             check_parquet(file)
         if connection is not None:
-            return parquet_fields(connection, files)
-        with connected() as temporary:
-            return parquet_fields(temporary, files)
+            fields = parquet_fields(connection, files)
+        else:
+            with connected() as temporary:
+                fields = parquet_fields(temporary, files)
+        named = partitions.named(self._base, files)
+        partitions.check_names(named, [field.name for field in fields])
+        return [*fields, *(Field(name, "VARCHAR") for name in named)]
 
     def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
-        chosen = [fields[each.place] for each in wanted]
-        sql = parquet_sql(self.paths, [field.name for field in chosen])
+        self._stamps = self.stamps()
+        files, chosen = list(self._stamps), [fields[each.place] for each in wanted]
+        named = partitions.named(self._base, files)
+        sql = parquet_sql(files, [field.name for field in chosen], named)
         return Cells(sql, [field.type for field in chosen], [False] * len(chosen))
+
+    @property
+    def _base(self) -> Path:
+        """The folder below which the names of folders are columns."""
+        return Path(self.path) if Path(self.path).is_dir() else self.folder
+
+
+ENDINGS = (".parquet", ".pq")
 
 
 def _list(files: list[str]) -> str:
@@ -42,8 +68,6 @@ def _list(files: list[str]) -> str:
 def check_parquet(file: str) -> None:
     """Refuse a file whose first and last bytes show that it is not Parquet."""
     name = f'cannot be read: the file "{file}"'
-    if Path(file).is_dir():
-        raise Problem(f'cannot be read: "{file}" is a folder', f'Name the files in it: "{file}/*.parquet".')
     with Path(file).open("rb") as stream:
         start = stream.read(4)
         size = stream.seek(0, os.SEEK_END)
@@ -60,9 +84,10 @@ def check_parquet(file: str) -> None:
         )
 
 
-def parquet_sql(files: list[str], names: Sequence[str]) -> str:
+def parquet_sql(files: list[str], names: Sequence[str], named: Mapping[str, Sequence[str | None]]) -> str:
     """Return the SQL that reads the columns of these names from Parquet files, as c0, c1, …."""
-    chosen = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names)) or "1 AS one"
+    columns = [partitions.value_sql(named[name]) if name in named else quoted(name) for name in names]
+    chosen = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns)) or "1 AS one"
     return f"(SELECT {chosen} FROM read_parquet({_list(files)}, union_by_name=true, hive_partitioning=false))"
 
 

@@ -17,7 +17,6 @@ comes near ``max_line_size``, and the buffer is 16 such lines; otherwise lines a
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 import tempfile
@@ -33,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..question.query import literal
+from . import compressed
 from .header import LONGEST, check_line, first_record, names_in
 from .table import Problem
 
@@ -116,7 +116,7 @@ def check(file: str, separator: str, known: Checked | None = None) -> Checked:
         columns = _names(header, separator, file)
         form = _Form(separator, len(columns))
         line_end = b"\r\n" if header.endswith(b"\r\n") else b"\n"
-        plain = not file.lower().endswith(".gz") and not re.search(rb"[\r\n\0]", header.removesuffix(line_end))
+        plain = not compressed.is_compressed(file) and not re.search(rb"[\r\n\0]", header.removesuffix(line_end))
         if plain:
             text = _without_plain_lines(stream, text, form, line_end)
             plain = not text
@@ -183,7 +183,7 @@ def _read_csv(paths: Sequence[str], separator: str, columns: Sequence[str], line
 
 
 def _opened(file: str) -> io.BufferedIOBase:
-    return gzip.open(file) if file.lower().endswith(".gz") else Path(file).open("rb")
+    return compressed.opened(file)
 
 
 def _new(folder: str) -> Any:

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
@@ -63,6 +64,16 @@ class Field(NamedTuple):
     type: str
 
 
+@dataclass(frozen=True)
+class DescribedField:
+    """A column as a table describes it, for ``lapwing init``; some formats have a title and labels of its values."""
+
+    name: Any
+    type: str
+    title: str | None = None
+    labels: Sequence[tuple[object, str]] = ()
+
+
 class Problem(Exception):
     """Problem(what, advice): something public about the table that a message may say."""
 
@@ -81,7 +92,7 @@ class Table(ABC):
     """The folder of its files, in which its ledger is kept; None if the rows are not in files."""
 
     is_csv = False
-    """Whether the rows are lines of text, of which some may be left out."""
+    """Whether a cell has the type that is declared, and a row may be left out because of what is in it."""
 
     stored = False
     """Whether the rows are kept as they are; those of a frame, a view or a relation may be the result of a filter."""
@@ -95,6 +106,14 @@ class Table(ABC):
 
         Names are raw, as the table has them: they may repeat, and the labels of a frame's columns may not be texts.
         """
+
+    def fields_of(self, names: Sequence[str]) -> list[Field]:
+        """Return columns among which those of these names are, if the table has them."""
+        return self.fields()
+
+    def described(self) -> list[DescribedField]:
+        """Return what the table says about its columns, for ``lapwing init``."""
+        return [DescribedField(name, kind) for name, kind in self.fields()]
 
     def check_names(self) -> None:  # noqa: B027  # only lines of text can lack names
         """Refuse a table whose names look like cells, before they are written to a file; for ``lapwing init``."""
@@ -128,7 +147,7 @@ class Table(ABC):
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         """Refuse, before anything is charged, a table that lacks a column, or has it in a type that does not fit."""
         people = [] if schema.person is None else [schema.person]
-        fields = self.fields()
+        fields = self.fields_of([*columns, *people])
         types = [fields[at].type for at in self.places([*columns, *people], fields)]
         for name, type_name in zip(columns, types, strict=False):
             kind = schema.columns[name].kind

@@ -130,14 +130,14 @@ def test_extra_fields_are_ignored_and_short_records_left_out(tmp_path):
     assert sorted(shifted) == [("1", None), ("2", None)]  # R's write.table
 
 
-def test_a_period_is_nobody_and_a_folder_no_column(tmp_path):
+def test_a_period_is_nobody_and_a_folder_a_column(tmp_path):
     frame = pd.DataFrame({"p": pd.period_range("2024-01", periods=2, freq="M"), "x": [1, 2]})
     assert rows(frame, {"x": "number"}, "p") == [(1, None), (2, None)]
     named = frame.assign(p=frame["p"].astype(str))
     assert [who for _, who in rows(named, {"x": "number"}, "p")] == ["2024-01", "2024-02"]
     (tmp_path / "year=2024").mkdir()
     pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "year=2024" / "a.parquet")
-    assert [field.name for field in connect(str(tmp_path / "*" / "*.parquet"), "t").fields()] == ["x"]
+    assert [field.name for field in connect(str(tmp_path / "*" / "*.parquet"), "t").fields()] == ["x", "year"]
 
 
 def test_a_frame_of_an_older_pandas_is_refused(monkeypatch):

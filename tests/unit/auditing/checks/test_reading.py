@@ -80,7 +80,7 @@ def test_a_frame_that_one_cell_makes_unreadable_is_found(room, monkeypatch, pand
     def converted(values, kind):
         return [value.upper() for value in values]  # fails for what is no text
 
-    monkeypatch.setattr(frames, "_converted", converted)
+    monkeypatch.setattr(frames, "converted", converted)
     (found,) = beside.beside(room, pandas)
     assert not found.passed
     assert found.told.startswith("a frame is refused: ")
