@@ -234,7 +234,7 @@ def _odd_groups(room: Room, groups: int) -> Iterator[Finding]:
     for what, described in (("people", _PERSONS | {"person": "p"}), ("change_one", _CHANGE)):
         world = KnownTable(rows, columns, described)
         source = room.source(table, columns=columns, **described)
-        asked = KnownQuestion(statistics, "g", "z > 0 OR x > 4", _kept, lambda row: (row["x"] or 0) > 3)
+        asked = KnownQuestion(statistics, "g", f"z >= {_LARGE} OR x > 4", _kept, lambda row: (row["x"] or 0) > 3)
         made = source.release(*statistics, by="g", where=asked.where, epsilon=8)
         views = _views(made)
         for statistic in made.plan.query.statistics:
@@ -245,7 +245,7 @@ def _odd_groups(room: Room, groups: int) -> Iterator[Finding]:
 
 def _kept(row: Mapping[str, Any]) -> bool:
     x, z = row["x"], row["z"]
-    return (z is not None and z > 0) or (x is not None and x > 4)
+    return (z is not None and z >= _LARGE) or (x is not None and x > 4)
 
 
 def _sql(cell: float | None) -> str:
