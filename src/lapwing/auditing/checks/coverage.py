@@ -236,12 +236,12 @@ def _odd_groups(room: Room, groups: int) -> Iterator[Finding]:
     rows = tuple((p, x, None if z is None else z * _LARGE, 1) for x, z, p in _ODD_CELLS)
     statistics = lw.mean("x"), lw.mean("z"), lw.count("x"), lw.proportion("x > 3")
     shares = (None, None, None, DrawnCondition(">", "x", (Fraction(3),)))
-    parts = DrawnCondition(">", "z", (Fraction(0),)), DrawnCondition(">", "x", (Fraction(4),))
+    parts = DrawnCondition(">=", "z", (Fraction(_LARGE),)), DrawnCondition(">", "x", (Fraction(4),))
     question = DrawnQuestion("release", statistics, DrawnCondition("OR", parts=parts), shares)
     for what, described in (("people", _PERSONS | {"person": "p"}), ("change_one", _CHANGE)):
         due = truths(World(0, fields, described, "Parquet", question, rows, (), ()), rows, False)
         source = room.source(table, columns=columns, **described)
-        made = source.release(*statistics, by="g", where="z > 0 OR x > 4", epsilon=8)
+        made = source.release(*statistics, by="g", where=f"z >= {_LARGE} OR x > 4", epsilon=8)
         views = _views(made)
         for statistic, (truth,) in zip(made.plan.query.statistics, due, strict=True):
             assert truth is not None
