@@ -33,7 +33,7 @@ def test_a_method_that_charges_is_found_by_its_analyst(monkeypatch):
         pass
 
     monkeypatch.setattr(Source, "scatter", scatter, raising=False)
-    assert set(fields.asking()) == {"release", "sql", "discover", "bounds", "scatter"}
+    assert set(fields.asking()) == {"release", "sql", "discover", "bounds", "rows_per_person", "scatter"}
     assert fields.unknown() == ["column of scatter", "epsilon of scatter"]
 
 
