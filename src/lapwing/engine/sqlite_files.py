@@ -120,8 +120,8 @@ def _opened(file: str) -> Iterator[sqlite3.Connection]:
         failed = True
     if failed:
         raise Problem(
-            f'cannot be read: the file "{file}" is damaged, uses functions in its schema that SQLite does not trust, or '
-            "is being changed by another program",
+            f'cannot be read: the file "{file}" is damaged, uses functions in its schema that SQLite does not trust, '
+            "or is being changed by another program",
             "Try again when it is not in use; PRAGMA integrity_check in SQLite tells whether it is damaged.",
         )
 
