@@ -40,9 +40,9 @@ def source(case: str, table: Any, size: int, ledger: str) -> Source:
     return lw.Source(given, name=case, columns=columns, epsilon=1000, ledger=ledger, **people)
 
 
-def release(case: str, asked: Source, epsilon: str) -> Any:
+def release(case: str, asked: Source, epsilon: str, where: str | None = None) -> Any:
     """Release what the case is about."""
-    return asked.release(*statistics(case), by="key", epsilon=epsilon)
+    return asked.release(*statistics(case), by="key", where=where, epsilon=epsilon)
 
 
 def statistics(case: str) -> tuple[Any, ...]:

@@ -38,6 +38,7 @@ from ..finding import Finding
 from ..room import Room, Table
 from ..tools import others
 from ..tools.listening import DAY, NOTE, NUMBER, ODD, PERSON, WORD, Heard, listening, sightings
+from .formats import write_json, write_sqlite
 
 MOST = 1e-12
 """The δ with which a key of one person may be found by the command line, whose noise is not frozen."""
@@ -81,7 +82,7 @@ day = {{type = "date"}}
 
 @dataclass(frozen=True)
 class _Tables:
-    """The same people in four forms of a table, in a workspace only for tables."""
+    """The same people in some forms of a table, in a workspace only for tables."""
 
     room: Room
     forms: dict[str, Any]
@@ -111,7 +112,11 @@ def _tables(room: Room) -> _Tables:
         writer.writerows(zip(*table.values(), strict=True))
         writer.writerows([[PERSON, ODD, ODD, ODD, ODD, NOTE], [PERSON, *[ODD] * 9], [PERSON]])
     relation = duckdb.connect().sql(f"SELECT * FROM {query.literal(str(parquet))}")
-    forms = {"Parquet": parquet, "CSV": str(lines), "relation": relation, "text for numbers": texts}
+    forms: dict[str, Any] = {"Parquet": parquet, "CSV": str(lines), "relation": relation, "text for numbers": texts}
+    forms |= {"JSON lines": room.path("jsonl"), "SQLite": room.path("sqlite")}
+    rows = [*zip(*table.values(), strict=True), [PERSON, *[ODD] * 5]]
+    write_json(forms["JSON lines"], list(table), rows)
+    write_sqlite(forms["SQLite"], list(table), rows)
     return _Tables(room, forms, Path(parquet), lines)
 
 
@@ -256,11 +261,18 @@ def _refusals(room: Room, tables: _Tables) -> Finding:
     return heard.finding("T24: refusals reveal no single person", heard.errors == due, told)
 
 
+_BINARY = ("xlsx", "duckdb", "arrow", "dta", "sav", "sas7bdat")
+
+
 def _failures(room: Room, tables: _Tables) -> Finding:
     """Engines that fail while reading, with messages that quote the cell."""
     raw, lines = tables.parquet.read_bytes(), tables.csv.read_text(encoding="utf-8").splitlines()
     end = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
     broken: dict[str, Any] = {
+        **{
+            f"no file of the kind {ending}": _written(tables.room, ending, f"PK\x03\x04{WORD}".encode() * 99)
+            for ending in _BINARY
+        },
         "a file cut short": _written(tables.room, "parquet", raw[: len(raw) // 2]),
         "a file with zeros for rows": _written(tables.room, "parquet", raw[:4] + bytes(end - 4) + raw[end:]),
         "a file that is no Parquet": _written(tables.room, "parquet", f"PAR1{WORD}PAR1".encode() * 50),
@@ -270,6 +282,8 @@ def _failures(room: Room, tables: _Tables) -> Finding:
             tables.room, "csv", "\n".join([*lines, f'q,0.5,0,"{WORD},2024-01-02,{NOTE}']).encode()
         ),
         "a compressed CSV that is none": _written(tables.room, "csv.gz", "\n".join(lines).encode()),
+        "SQLite cut short": _written(tables.room, "sqlite", Path(tables.forms["SQLite"]).read_bytes()[:-999]),
+        "JSON in one list": _written(tables.room, "jsonl", f'[{{"x": "{WORD}"}}]'.encode()),
     }
     failing = {
         "a text that is no number": "CAST(note AS INTEGER)",

@@ -24,12 +24,13 @@ from ..room import Room
 from ..tools.asking import Asking, Integers, Refused
 from ..tools.neighbors import SEED
 from .beside import CELLS, ODD, Library, beside, libraries, repeated, type_of
+from .formats import formats
 from .lines import lines
 from .naming import naming
 
 
 def reading(room: Room) -> Iterator[Finding]:
-    """Check data frames of each installed library, names, and CSV files."""
+    """Check data frames of each installed library, names, CSV files, and the other formats of files."""
     for library in libraries():
         if isinstance(library, str):
             yield Finding(library, True, f"{library} is not installed here: its frames were not checked")
@@ -46,6 +47,7 @@ def reading(room: Room) -> Iterator[Finding]:
     yield _filtered(room)
     yield from naming(room)
     yield from lines(room)
+    yield from formats(room)
 
 
 # --- people ---
