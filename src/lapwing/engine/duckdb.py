@@ -138,7 +138,7 @@ class DuckDBTable(Table):
         person = None
         if schema.person is not None:
             self.check_person(cells.types[-1])
-            person = "CAST({x} AS VARCHAR)" if cells.objects[-1] else reading.person(cells.types[-1])
+            person = "CAST({x} AS VARCHAR)" if cells.objects[-1] else reading.person(cells.types[-1], schema.file)
         _make_source(connection, schema, columns, cells.types, person)
 
     def advice(self, error: BaseException) -> str:
@@ -196,7 +196,7 @@ def _make_source(
     cells = []
     for i, name in enumerate(columns):
         kind = schema.columns[name].kind
-        how = reading.cell(types[i], kind) or f"CAST(NULL AS {DUCKDB.types[kind]})"
+        how = reading.cell(types[i], kind, schema.file) or f"CAST(NULL AS {DUCKDB.types[kind]})"
         cells.append(f"{how.format(x=f'c{i}')} AS {cell_name(name, DUCKDB)}")
     if person is not None:
         cells.append(f"{person.format(x=f'c{len(columns)}')} AS person")

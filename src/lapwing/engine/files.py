@@ -14,6 +14,9 @@ from .parquet import ParquetFiles
 _ENDINGS: dict[str, type[Files]] = {
     ".csv": CsvFiles,
     ".tsv": CsvFiles,
+    ".txt": CsvFiles,
+    ".tab": CsvFiles,
+    ".dat": CsvFiles,
     ".parquet": ParquetFiles,
     ".pq": ParquetFiles,
 }
@@ -21,6 +24,8 @@ _ENDINGS: dict[str, type[Files]] = {
 
 def files(path: str, name: str, file: File) -> Files:
     """Return the files of a path or glob; nothing is opened."""
+    if file.format == "csv":
+        return CsvFiles(path, file)
     for ending, kind in _ENDINGS.items():
         if (uncompressed(path) if kind is CsvFiles else path.lower()).endswith(ending):
             return kind(path, file)
@@ -28,5 +33,5 @@ def files(path: str, name: str, file: File) -> Files:
     raise InvalidSource(
         name,
         "has a table that is neither CSV nor Parquet",
-        f"The {what} must end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq.",
+        f"The {what} must end in .csv, .tsv, .txt, .tab, .dat (also .gz), .parquet or .pq.",
     )
