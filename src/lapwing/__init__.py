@@ -36,7 +36,7 @@ from .question.query import cdf, count, histogram, mean, median, people, proport
 from .question.query import max as max  # public too, though not in __all__
 from .question.query import min as min
 from .question.query import sum as sum
-from .question.schema import Column, keys, number
+from .question.schema import Column, keys, number, plain
 
 if TYPE_CHECKING:
     from .auditing.audit import audit
@@ -79,6 +79,7 @@ __all__ = [
     "median",
     "number",
     "people",
+    "plain",
     "proportion",
     "quantile",
     "randomized_response",

@@ -36,7 +36,7 @@ FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_row
            "version", "file", "columns")  # fmt: skip
 FILE_FIELDS = ("format", "delimiter", "quote", "encoding", "header", "names", "decimal", "thousands", "dates",
                "missing", "part")  # fmt: skip
-COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type")
+COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "type", "missing")
 """The fields of a source file, those of its description of files, and those of one of its columns."""
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
@@ -169,25 +169,26 @@ def _declared(name: str, fields: Any, path: str) -> Column:
     if not isinstance(fields, dict):
         raise InvalidSource(path, f'has a column "{name}" that is not a table', f"Write [columns.{name}].")
     _refuse_unknown(fields, COLUMN_FIELDS, path, where)
+    missing = fields.get("missing", [])
     try:
         if "keys" in fields and not isinstance(fields["keys"], list):
             raise InvalidParameter(fields["keys"], "keys", "a list")
         if "keys" in fields and not {"low", "high"} & set(fields):
-            _refuse_unknown(fields, ("keys", "other"), path, f"{where}, which has keys")
-            return keys(fields["keys"], other=fields.get("other"))
+            _refuse_unknown(fields, ("keys", "other", "missing"), path, f"{where}, which has keys")
+            return keys(fields["keys"], other=fields.get("other"), missing=missing)
         if {"low", "high", "edges"} & set(fields):
             kind = fields.pop("type", "number")
             if kind not in ("number", "integer") or "other" in fields:
                 raise InvalidParameter(kind, "type", "number or integer, for a column with bounds or edges")
             integer = fields.pop("integer", kind == "integer")
             low, high, edges = fields.get("low"), fields.get("high"), fields.get("edges")
-            return number(low, high, integer=integer, edges=edges, keys=fields.get("keys"))
+            return number(low, high, integer=integer, edges=edges, keys=fields.get("keys"), missing=missing)
         if "type" not in fields:
             raise InvalidSource(
                 path, f"declares nothing{where}", "Give it low and high, keys, or only a type for use in WHERE."
             )
-        _refuse_unknown(fields, ("type",), path, f"{where}, which has only a type")
-        return plain(fields["type"])
+        _refuse_unknown(fields, ("type", "missing"), path, f"{where}, which has only a type")
+        return plain(fields["type"], missing)
     except InvalidSource:
         raise
     except RequestError as error:

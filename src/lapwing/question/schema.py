@@ -35,6 +35,7 @@ from .file import AS_USUAL, File
 
 Kind = Literal["text", "number", "integer", "date", "boolean"]
 Key = str | int | bool | date
+Code = str | date | Fraction
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 WEIGHT = 2**16
@@ -49,6 +50,7 @@ _FINEST = 2**20
 _COARSEST = 2**31
 _WHOLE_RANGE = 2**24
 _MOST_LISTED = 100
+_MOST_CODES = 1000
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Column:
 
     ``grid`` is set for numbers with bounds, ``keys`` for columns to group by, ``edges`` for numbers with bins.
     A column with only a type can be used only in conditions.  ``other`` is the name under which keys that are not
-    listed are counted; without it they are left out.
+    listed are counted; without it they are left out.  ``missing`` are codes such as 99: no values, but missing.
     """
 
     kind: Kind
@@ -81,6 +83,7 @@ class Column:
     other: str | None = None
     edges: tuple[Fraction, ...] | None = None
     grid: Grid | None = None
+    missing: tuple[Code, ...] = ()
 
     @property
     def labels(self) -> tuple[Key, ...] | None:
@@ -113,6 +116,8 @@ class Column:
             declaration |= {"low": exact.text(self.low), "high": exact.text(self.high)}
         if self.edges is not None:
             declaration["edges"] = [exact.text(edge) for edge in self.edges]
+        if self.missing:
+            declaration["missing"] = [exact.text(x) if isinstance(x, Fraction) else written(x) for x in self.missing]
         return declaration
 
 
@@ -123,6 +128,7 @@ def number(
     integer: bool = False,
     edges: Sequence[NumberLike] | None = None,
     keys: Iterable[int] | None = None,
+    missing: Iterable[NumberLike] = (),
 ) -> Column:
     """Declare a numeric column.
 
@@ -133,6 +139,7 @@ def number(
         edges: the borders of bins, in rising order; grouping by the column then means grouping by these bins.
             Without low and high, the first and the last edge are the bounds.
         keys: whole numbers to group by, as for ``keys``, instead of edges.
+        missing: codes that are no values, such as 99 and 999; they count as missing, before the bounds.
     """
     if not isinstance(integer, bool):
         raise InvalidParameter(integer, "integer", "true or false")
@@ -149,7 +156,9 @@ def number(
         raise InvalidBounds(low, high, "bounds of a column are at most 10^100 in size, and at least 10^-100 apart")
     listed = None if keys is None else _whole_keys(keys, borders)
     grid = _grid(*bounds, integer=integer)
-    return Column("integer" if integer else "number", bounds[0], bounds[1], listed, edges=borders, grid=grid)
+    kind: Kind = "integer" if integer else "number"
+    codes = _codes(kind, missing, listed or ())
+    return Column(kind, bounds[0], bounds[1], listed, edges=borders, grid=grid, missing=codes)
 
 
 def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tuple[Key, ...]:
@@ -164,12 +173,13 @@ def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tu
     return listed.keys or ()
 
 
-def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
+def keys(*values: Key | Iterable[Key], other: str | None = None, missing: Iterable[Key] = ()) -> Column:
     """Declare a column to group by: its public keys, in the order in which they are shown.
 
     Args:
         values: the keys, all of one type: text, whole numbers, truth values or dates; or one list or array of them.
         other: count keys that are not listed under this name, instead of leaving them out.
+        missing: codes that are no values, such as "9"; they count as missing.
     """
     listed: tuple[Any, ...] = tuple(map(_plain_key, _listed(values)))
     kind = _one_kind(listed)
@@ -180,7 +190,7 @@ def keys(*values: Key | Iterable[Key], other: str | None = None) -> Column:
             raise _refused(f"a text in place {place} that is not Unicode or holds a NUL")
     if other is not None and (not isinstance(other, str) or not other or other in listed):
         raise InvalidParameter(other, "other", "a text that is not one of the keys")
-    return Column(kind, keys=listed, other=other)
+    return Column(kind, keys=listed, other=other, missing=_codes(kind, missing, listed))
 
 
 def _refused(fault: str) -> InvalidRequest:
@@ -258,11 +268,39 @@ def is_unicode(text: str) -> bool:
     return True
 
 
-def plain(kind: str) -> Column:
-    """Declare a column by its type alone: it can be used in conditions, but not in sums or to group by."""
+def plain(kind: str, missing: Iterable[Key | NumberLike] = ()) -> Column:
+    """Declare a column by its type alone: it can be used in conditions, but not in sums or to group by.
+
+    Args:
+        kind: text, number, integer, date or boolean.
+        missing: codes that are no values, such as 99; they count as missing.
+    """
     if kind not in KINDS:
         raise InvalidParameter(kind, "type", f"one of {', '.join(KINDS)}")
-    return Column(kind)
+    return Column(kind, missing=_codes(kind, missing))
+
+
+def _codes(kind: Kind, missing: Iterable[Any], listed: Sequence[Key] = ()) -> tuple[Code, ...]:
+    """Return the codes that count as missing in a column of this kind, in an order that says nothing."""
+    allowed = f"a list of at most {_MOST_CODES} codes of the type {kind}"
+    if isinstance(missing, str | bytes) or not isinstance(missing, Iterable):
+        raise InvalidParameter(missing, "missing", allowed)
+    codes: list[Any] = list(map(_plain_key, missing))
+    if codes and kind == "boolean":
+        raise InvalidParameter(Shown("given"), "missing", "left out for truth values: declare the column as text")
+    if len(codes) > _MOST_CODES:
+        raise InvalidParameter(Shown(f"{len(codes)} codes"), "missing", allowed)
+    if kind in ("number", "integer"):
+        codes = [exact.finite(code, "missing") for code in codes]
+    for code in codes:
+        if isinstance(code, Fraction) and abs(code) > 10**300:
+            raise InvalidParameter(Shown("a number beyond 10^300"), "missing", allowed)
+        fits = isinstance(code, Fraction) or _kind_of(code) == kind
+        if not fits or (isinstance(code, str) and ("\0" in code or not is_unicode(code))):
+            raise InvalidParameter(Shown(f"a code of type {type(code).__name__}"), "missing", allowed)
+        if code in listed:
+            raise InvalidParameter(code, "missing", "codes that are not among the keys")
+    return tuple(sorted(set(codes)))
 
 
 def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:

@@ -26,6 +26,7 @@ from ..tools.neighbors import SEED
 from .beside import CELLS, ODD, Library, beside, libraries, repeated, type_of
 from .lines import lines
 from .naming import naming
+from .written import written
 
 
 def reading(room: Room) -> Iterator[Finding]:
@@ -46,6 +47,7 @@ def reading(room: Room) -> Iterator[Finding]:
     yield _filtered(room)
     yield from naming(room)
     yield from lines(room)
+    yield from written(room)
 
 
 # --- people ---
