@@ -7,7 +7,7 @@
     size_for, epsilon_for        plan: how many people, or how much ε, for a wanted error
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
     Source                       a table about people: plan, release, sql; discover and bounds find keys and bounds
-    number, keys, Column         what a column may hold: bounds, or keys to group by; both return a Column
+    number, keys, plain, Column  what a column may hold: bounds, keys to group by, or a type alone; all return a Column
     file, File                   how the files of a table are written: delimiter, decimal mark, encoding, …
     count, people, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source

@@ -29,9 +29,10 @@ from ..noise.sampler import discrete_laplace
 from ..sensitivity import Neighbors
 from .audit import audit
 from .explain import explain
+from .init import init
 from .ledger import ledger
 from .output import Decorator, confidence_option, console, format_option, print_json, print_table
-from .table import bounds, discover, init, plan, release
+from .table import bounds, discover, plan, release
 
 
 class Commands(click.Group):

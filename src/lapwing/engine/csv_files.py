@@ -11,6 +11,8 @@ from . import records
 from .connection import spill_folder
 from .given import Cells, Files, Wanted
 from .header import lacking, same_header, text_form
+from .recognise import recognise
+from .recognised import Recognised
 from .table import Field, Problem
 
 
@@ -29,6 +31,9 @@ class CsvFiles(Files):
         files = self.paths
         heads = [records.names(file, self.form) for file in files]
         return [Field(name, "VARCHAR") for name in same_header(files, heads)]
+
+    def recognised(self, header: bool = True) -> Recognised:
+        return recognise(self.paths[0], self.path, self.file, header)
 
     def check_names(self) -> None:
         """Refuse a CSV file whose header is probably a row, because its cells occur again."""

@@ -27,6 +27,7 @@ from .dialect import DUCKDB
 from .files import files
 from .frame import UNKNOWN, Frame, Relation
 from .given import Given, Wanted
+from .recognised import Recognised
 from .table import Field, T, Table, interruptible, whole_columns
 from .write_sql import cell_name
 
@@ -89,6 +90,9 @@ class DuckDBTable(Table):
 
     def check_names(self) -> None:
         self.guarded("could not be opened", "Nothing was charged.", self.given.check_names)
+
+    def recognised(self, header: bool = True) -> Recognised | None:
+        return self.guarded("could not be opened", "Nothing was charged.", lambda: self.given.recognised(header))
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         super().check(schema, columns)

@@ -46,7 +46,7 @@ _LOOKED_AT = 10_000
 _LF, _CR = b"\n\r"
 _NO_QUOTE = 256
 _HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint8).reshape(256, 2)
-_NO_RECORDS = (
+NO_RECORDS = (
     "has a CSV file in which a quote is never closed, or is in the middle of a field",
     "Write it with a CSV library, which quotes fields that contain quotes and doubles the quotes, or use Parquet.",
 )
@@ -138,6 +138,20 @@ def check(file: str, form: TextForm, known: Checked | None = None) -> Checked:
             plain = not text
         _check_quotes(stream, text, signs)
     return Checked(file, form, tuple(columns), plain, line_end.decode(), stamp)
+
+
+def whole_records(text: bytes, ended: bool, form: TextForm) -> bytes | None:
+    """Return the whole records of the beginning of a file, None if its quotes do not pair up."""
+    signs = _Form(form, 1)
+    if not ended:
+        at, byte, quoted = _signs(text, signs)
+        ends = at[(byte == _LF) & ~quoted]
+        text = text[: int(ends[-1]) + 1] if ends.size else b""
+    try:
+        _check_quotes(io.BytesIO(), text, signs)
+    except Problem:
+        return None
+    return text
 
 
 def check_unchanged(files: Sequence[Checked]) -> None:
@@ -255,14 +269,14 @@ def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
         before_line_end = closing[~form.is_border[data[closing + 1]]]
         line_ends = (data[before_line_end + 1] == _CR) & (data[before_line_end + 2] == _LF)
         if not form.is_border[previous].all() or not line_ends.all():
-            raise Problem(*_NO_RECORDS)
+            raise Problem(*NO_RECORDS)
         if not block:
             break
         gone, text = text[:-2], text[-2:]  # what follows the last two is not known yet
         if gone:
             before, quoted = gone[-1], quoted ^ bool(np.searchsorted(quotes, len(gone)) % 2)
     if quoted ^ bool(len(quotes) % 2):
-        raise Problem(*_NO_RECORDS)
+        raise Problem(*NO_RECORDS)
 
 
 # ── the records ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -35,7 +35,7 @@ def csv(data, folder, name="t.csv"):
     return str(folder / name)
 
 
-@pytest.mark.parametrize("data", [b"", b"v,2019\n", b"\nv\n", b"v\rw\r", b"sep=,\nv\n", b"\xff\xfev\0\n\0"])
+@pytest.mark.parametrize("data", [b"", b"v,2019\n", b"\nv\n", b"v\rw\r", b"sep=,\nv\n"])
 def test_init_and_release_say_the_same_of_a_first_line(tmp_path, data):
     path = csv(data, tmp_path)
     with pytest.raises(errors.EngineError) as caught:
