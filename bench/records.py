@@ -21,6 +21,7 @@ import duckdb
 from page import busy_seconds, machine, number, step, table, used_elsewhere
 
 from lapwing.engine import records
+from lapwing.engine.header import TextForm
 
 NAMES = ("person", "age", "ward", "cost")
 ROW = "i // 3 AS person, i % 90 AS age, {} AS ward, (i * 104729 % 500000) / 100 AS cost"
@@ -64,7 +65,7 @@ def in_one_thread(connection: duckdb.DuckDBPyConnection, file: Path) -> Rows:
 def divided(connection: duckdb.DuckDBPyConnection, file: Path) -> Rows:
     """Read a file as Lapwing does: check it, divide its records, and read them in parallel."""
     with tempfile.TemporaryDirectory() as folder:
-        found = records.prepare(records.check(str(file), ","), [1, 2, 3], folder)
+        found = records.prepare(records.check(str(file), TextForm()), [1, 2, 3], folder)
         source = f"({records.read_sql([found])})"
         return connection.execute(QUESTION.format("c0", "c1", "c2", "c3", source=source)).fetchall()
 

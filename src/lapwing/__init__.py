@@ -8,7 +8,7 @@
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
     Source                       a table about people: plan, release, sql; discover, bounds and rows_per_person
                                  find what is not public
-    number, keys, Column         what a column may hold: bounds, or keys to group by; both return a Column
+    number, keys, plain, Column  what a column may hold: bounds, keys to group by, or a type alone; all return a Column
     file, File                   how the files of a table are written: delimiter, decimal mark, encoding, …
     count, people, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
@@ -38,7 +38,7 @@ from .question.query import cdf, count, histogram, mean, median, people, proport
 from .question.query import max as max  # public too, though not in __all__
 from .question.query import min as min
 from .question.query import sum as sum
-from .question.schema import Column, keys, number
+from .question.schema import Column, keys, number, plain
 
 if TYPE_CHECKING:
     from .auditing.audit import audit
@@ -85,6 +85,7 @@ __all__ = [
     "median",
     "number",
     "people",
+    "plain",
     "proportion",
     "quantile",
     "randomized_response",

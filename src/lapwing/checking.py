@@ -16,7 +16,8 @@ from .engine.fit import ColumnCounts, TableCounts, count_fit
 from .engine.table import Table
 from .errors import InvalidParameter, InvalidSource
 from .measure.cells import Progress
-from .question.schema import Column, Kind, Schema
+from .question.codes import Kind
+from .question.schema import Column, Schema
 from .source import Source
 
 PRIVATE = "PRIVATE: for the owner of the table alone, not for publication."

@@ -11,6 +11,9 @@ import math
 import re
 from collections.abc import Container, Sequence
 from datetime import date
+from fractions import Fraction
+
+from . import exact
 
 Bar = tuple[float, float, float]
 HtmlRow = tuple[Sequence[str], Sequence[Bar]]
@@ -49,8 +52,11 @@ def _printable(cell: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in cell)
 
 
-def toml(value: str | int | bool | date) -> str:
-    """Return a value as TOML writes it."""
+def toml(value: str | int | bool | date | Fraction) -> str:
+    """Return a value as TOML writes it; a fraction that is no decimal as a text."""
+    if isinstance(value, Fraction):
+        value = exact.text(value)
+        return value if "/" not in value else f'"{value}"'
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value).lower() if isinstance(value, bool) else str(value)

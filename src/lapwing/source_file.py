@@ -12,43 +12,59 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .engine.connect import connect, is_url, public, title
 from .engine.names import folded
-from .engine.table import DescribedField
+from .engine.recognised import Recognised
+from .engine.table import DescribedField, Table
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, RequestError, Shown, suggestion
-from .question.file import File, file
-from .question.schema import KINDS, Column, Kind, keys, number, plain
+from .question.codes import KINDS, Kind
+from .question.file import AS_USUAL, File, file
+from .question.schema import Column, keys, number, plain
 from .report import toml, toml_name
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
             "INT", "INT2", "INT4", "INT8")  # fmt: skip
-_REALS = ("FLOAT", "DOUBLE", "DECIMAL", "FLOAT4", "FLOAT8", "NUMERIC")
-_TEXTS = ("VARCHAR", "ENUM", "TEXT", "BPCHAR", "NAME", "STRING", "CHAR")
+_REALS = ("FLOAT", "DOUBLE", "DECIMAL", "FLOAT4", "FLOAT8", "NUMERIC", "NUMBER")
 _BOOLEANS = ("BOOLEAN", "BOOL")
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NTZ")
 """The names of types on all engines, without what is in brackets."""
-
-
-CSV = "CSV"
-"""Used instead of a type: cells of a CSV file are texts, and are read as the declared type of the column; so are those
-of other files without types."""
 
 FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
            "version", "file", "columns")  # fmt: skip
 FILE_FIELDS = ("format", "delimiter", "quote", "encoding", "header", "names", "decimal", "thousands", "dates",
                "missing", "part")  # fmt: skip
-COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "labels", "unit", "title", "type")
+COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "missing", "labels", "unit", "title", "type")
 """The fields of a source file, those of its description of files, and those of one of its columns."""
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
 
-def describe(table: str, folder: Path, part: str | None = None) -> tuple[str, str]:
-    """Return a name for the source, and the text of its file, which will be in this folder."""
-    name = re.sub(r"[^A-Za-z0-9_]+", "_", title(table)).strip("_") or "source"
-    opened = connect(table, name, file(part=part))
+class Draft(NamedTuple):
+    """A source file to be filled in: the name of the source, the text, and what to tell about it."""
+
+    name: str
+    text: str
+    recognised: Sequence[str]
+    """What was recognised about the file, and what could not be."""
+
+    columns: Sequence[str]
+
+
+def describe(
+    table: str, folder: Path, told: File = AS_USUAL, *, header: bool = True, chosen: Sequence[str] | None = None
+) -> Draft:
+    """Return a source file for a table, which will be in this folder.
+
+    ``told`` is what is known about its files, ``header`` whether the first line has the names, and ``chosen`` the
+    columns to be written; all if it is None.
+    """
+    name = source_name(table)
+    opened = connect(table, name, told)
+    found = opened.recognised(header)
+    if found is not None:
+        opened = connect(table, name, found.file)
     opened.check_names()
     place = table
     if is_url(table):
@@ -57,18 +73,99 @@ def describe(table: str, folder: Path, part: str | None = None) -> tuple[str, st
         place = os.path.relpath(table, folder)
     named = {"name": toml(name), "table": toml(place), "ledger": toml(f"{name}.ledger")}
     named["rows"] = "true" if opened.stored else "false"
-    parts = [_HEAD.format(**named, note=f"\n# {NO_SECRET}" if is_url(table) and place != table else "")]
-    if part is not None:
-        parts.append(f"[file]\npart = {toml(part)}\n")
-    columns = [column for column in opened.described() if isinstance(column.name, str)]
-    times = Counter(folded(column.name) for column in columns)
-    for column in {column.name: column for column in columns}.values():
-        if times[folded(column.name)] > 1:
-            parts.append(_repeated(column.name))
+    head = _HEAD.format(**named, note=f"\n# {NO_SECRET}" if is_url(table) and place != table else "")
+    described = _file_lines(told if found is None else found.file, {} if found is None else found.remarks)
+    columns = _columns(opened, {} if found is None else found.types, chosen)
+    text = "\n".join(
+        [head, *([f"{described}\n"] if described else []), _COLUMNS, *map("# {}".format, columns.values())]
+    )
+    return Draft(name, f"{text}\n", _recognised(found), list(columns))
+
+
+def source_name(table: str) -> str:
+    """Return the name of the source of a table, which is also that of its file."""
+    return re.sub(r"[^A-Za-z0-9_]+", "_", title(table)).strip("_") or "source"
+
+
+def added(path: Path, table: str, chosen: Sequence[str] | None = None) -> tuple[str, list[str]] | None:
+    """Return lines for columns of a table that a source file does not mention yet, and their names.
+
+    None if the file is not a source of this table.  Nothing that is in the file is changed.
+    """
+    try:
+        place, declared, fields = read(str(path))
+    except InvalidSource:
+        return None
+    same = place == table if is_url(table) else (path.parent / place).resolve() == Path(table).resolve()
+    if not same:
+        return None
+    opened = connect(table, "source", fields.get("file", AS_USUAL))
+    opened.check_names()
+    found = opened.recognised()
+    columns = _columns(opened, {} if found is None else found.types, chosen)
+    mentioned = set(re.findall(_MENTIONED, path.read_text(encoding="utf-8-sig"), re.MULTILINE))
+    new = [name for name in columns if name not in declared and toml_name(name) not in mentioned]
+    return "".join(f"\n{_block(name, columns[name])}" for name in new), new
+
+
+_MENTIONED = r"""^#? ?(?:\[columns\.)?("(?:[^"\\]|\\.)*"|[A-Za-z0-9_-]+)(?:\]| = \{| cannot be )"""
+"""A line about a column: declared, to be filled in, or not to be declared."""
+
+
+def _block(name: str, line: str) -> str:
+    """Return the lines of one column in the form that may stand at the end of every source file."""
+    fields = re.fullmatch(r".* = \{ (.*) \}", line, re.DOTALL)
+    if fields is None:
+        return f"# {line}\n"
+    return (
+        "\n".join([f"# [columns.{toml_name(name)}]", *(f"# {each}" for each in re.split(r", (?=\w+ = )", fields[1]))])
+        + "\n"
+    )
+
+
+def _recognised(found: Recognised | None) -> list[str]:
+    """Return what was recognised, and what could not be, as lines."""
+    if found is None:
+        return []
+    values = found.file.describe()
+    known = [f"Recognised {name} = {_shown(values[name])}: {remark}." for name, remark in found.remarks.items()]
+    return [*known, *(f"Not recognised.  {doubt}" for doubt in found.doubts)]
+
+
+def _file_lines(told: File, remarks: Mapping[str, str]) -> str:
+    """Return the description of files as lines, with the reason for each that was recognised."""
+    lines = []
+    for name, value in told.describe().items():
+        line = f"{name} = {_shown(value)}"
+        lines += ["header = false"] if name == "names" else []
+        lines.append(f"{line:<33} # {remarks[name]}" if name in remarks else line)
+    return "\n".join(["# How the files are written.", "[file]", *lines]) if lines else ""
+
+
+def _shown(value: str | Sequence[str]) -> str:
+    return toml(value) if isinstance(value, str) else f"[{', '.join(map(toml, value))}]"
+
+
+def _columns(opened: Table, types: Mapping[str, Kind], chosen: Sequence[str] | None) -> dict[str, str]:
+    """Return the columns of a table, each with its line."""
+    fields = [field for field in opened.described() if isinstance(field.name, str)]
+    times = Counter(folded(field.name) for field in fields)
+    found = {}
+    for field in {field.name: field for field in fields}.values():
+        name = field.name
+        if times[folded(name)] > 1:
+            found[name] = f"{toml_name(name)} cannot be declared: another column has the same name, up to case"
         else:
-            read = [each for each in KINDS if opened.reads(column.type, each)]
-            parts.append(_column(column, CSV if opened.is_csv else column.type, read))
-    return name, "\n".join(parts)
+            read = [each for each in KINDS if opened.reads(field.type, each)]
+            found[name] = _column(field, types.get(name, "text").upper() if opened.is_csv else field.type, read)
+    if chosen is None:
+        return found
+    for name in chosen:
+        if name not in found:
+            raise InvalidSource(
+                opened.name, f'has no column "{name}" in its table', f"Look at its columns.{suggestion(name, found)}"
+            )
+    return {name: found[name] for name in chosen}
 
 
 _HEAD = """\
@@ -91,7 +188,9 @@ epsilon = 1                       # the total that may ever be spent on this tab
 # ledger = {ledger}        # where spending is recorded: a file beside this one, or postgresql://...
 # delta = 0.000001                # the total δ, to look for keys that are not public; see how-to/unknown-keys.md
 # version = "1"                   # change it when the data changes
+"""
 
+_COLUMNS = """\
 # A column that is not declared below cannot be named in a query.  Declare one of:
 #   low and high (and integer = true)   for sums, means, quantiles; values outside count as the bounds
 #   keys = [...]                        to group by it; every key is shown, even if it does not occur
@@ -99,37 +198,29 @@ epsilon = 1                       # the total that may ever be spent on this tab
 #   edges = [0, 18, 65, 120]            to group a number by bins
 #   type = "text" | "number" | "integer" | "date" | "boolean"   for WHERE, COUNT(x), discover and bounds
 #   title = "..." and unit = "..."      what the column is, for people: shown, and no part of a question
-"""
-
-
-def _repeated(name: str) -> str:
-    return f"# {toml_name(name)} cannot be declared: another column has the same name, up to case\n"
+# and if it has codes for missing:  missing = [99, 999]
+[columns]"""
 
 
 def _column(column: DescribedField, kind: str, read: Sequence[Kind]) -> str:
-    """Return the lines of one column, to be uncommented and filled in."""
+    """Return the line of one column, to be uncommented and filled in."""
     base = re.split("[(<]", kind)[0].upper()  # in brackets there may be values: those of an ENUM
-    kind_text = "as declared" if kind == CSV else "text" if base in _TEXTS else base.lower()
-    head = f"# [columns.{toml_name(column.name)}]                # {kind_text}"
-    if column.title:
-        head += f"\n# title = {toml(column.title)}"
     if not read:
-        return f"{head}\n# cannot be read as it is: use a view that converts it\n"
+        return f"{toml_name(column.name)} cannot be read as it is ({base.lower()}): use a view that converts it"
     if column.labels:
-        body = f"# keys = {_labelled(column.labels)}"
+        body = f"keys = {_labelled(column.labels)}"
     elif base in _NUMBERS:
-        body = "# low = ?\n# high = ?\n# integer = true"
+        body = "low = ?, high = ?, integer = true"
     elif base in _REALS:
-        body = "# low = ?\n# high = ?"
+        body = "low = ?, high = ?"
     elif base in _BOOLEANS:
-        body = "# keys = [false, true]"
+        body = "keys = [false, true]"
     elif base in _DATES:
-        body = '# type = "date"'
+        body = 'type = "date"'
     else:
-        body = "# keys = [?]                    # to group by it"
-        if "number" in read:
-            body += "\n# low = ?                       # or, for numbers\n# high = ?"
-    return f"{head}\n{body}\n"
+        body = "keys = [?]"
+    titled = f", title = {toml(column.title)}" if column.title else ""
+    return f"{toml_name(column.name)} = {{ {body}{titled} }}"
 
 
 def _labelled(labels: Sequence[tuple[object, str]]) -> str:
@@ -187,13 +278,14 @@ def _declared(name: str, fields: Any, path: str) -> Column:
         raise InvalidSource(path, f'has a column "{name}" that is not a table', f"Write [columns.{name}].")
     _refuse_unknown(fields, COLUMN_FIELDS, path, where)
     shown = {name: fields.get(name) for name in ("unit", "title")}
+    missing = fields.get("missing", [])
     try:
         if "keys" in fields and not isinstance(fields["keys"], list | dict):
             raise InvalidParameter(fields["keys"], "keys", 'a list, or a table such as {"1" = "men", "2" = "women"}')
         if "keys" in fields and not {"low", "high"} & set(fields):
-            known = ("keys", "other", "labels", "unit", "title", "type")
+            known = ("keys", "other", "missing", "labels", "unit", "title", "type")
             _refuse_unknown(fields, known, path, f"{where}, which has keys")
-            return _keys(fields, shown)
+            return _keys(fields, {**shown, "missing": missing})
         if {"low", "high", "edges"} & set(fields):
             kind = fields.pop("type", "number")
             if kind not in ("number", "integer") or "other" in fields:
@@ -201,13 +293,13 @@ def _declared(name: str, fields: Any, path: str) -> Column:
             integer = fields.pop("integer", kind == "integer")
             low, high, edges, labels = (fields.get(name) for name in ("low", "high", "edges", "labels"))
             codes = _codes(fields.get("keys"), "integer")
-            return number(low, high, integer=integer, edges=edges, keys=codes, labels=labels, **shown)
+            return number(low, high, integer=integer, edges=edges, keys=codes, labels=labels, missing=missing, **shown)
         if "type" not in fields:
             raise InvalidSource(
                 path, f"declares nothing{where}", "Give it low and high, keys, or only a type for use in WHERE."
             )
-        _refuse_unknown(fields, ("type", "unit", "title"), path, f"{where}, which has only a type")
-        return plain(fields["type"], **shown)
+        _refuse_unknown(fields, ("type", "missing", "unit", "title"), path, f"{where}, which has only a type")
+        return plain(fields["type"], missing, **shown)
     except InvalidSource:
         raise
     except RequestError as error:

@@ -27,7 +27,8 @@ from lapwing.engine.connect import connect
 from lapwing.engine.connection import connected
 from lapwing.engine.table import Problem
 from lapwing.errors import EngineError, InvalidSource
-from lapwing.question.schema import KINDS, make_schema
+from lapwing.question.codes import KINDS
+from lapwing.question.schema import make_schema
 from lapwing.release.discover import plan_keys
 
 from ..tables import distance, engine_tally, plan_of

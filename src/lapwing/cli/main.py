@@ -31,9 +31,10 @@ from .audit import audit
 from .check import check
 from .explain import explain
 from .find import bounds, discover
+from .init import init
 from .ledger import ledger
 from .output import Decorator, confidence_option, console, format_option, print_json, print_table
-from .table import init, plan, release
+from .table import plan, release
 
 
 class Commands(click.Group):

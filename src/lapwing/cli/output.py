@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -113,3 +115,15 @@ def asking() -> Iterator[Any]:
     except KeyboardInterrupt:
         click.echo("Interrupted.  If ε was charged, the same question completes it at no charge.", err=True)
         raise
+
+
+def check_writable(output: Path, force: bool, precious: bool) -> None:
+    """Refuse, before anything is charged, a file that cannot or should not be written; none is made."""
+    if precious:
+        raise click.UsageError(f"{output} is or would become the source, its table or its ledger: give another file")
+    if output.exists() and not force:
+        raise click.UsageError(f"{output} exists: give another file, or --force to overwrite it")
+    folder, device = output.resolve().parent, output.exists() and not output.is_file()
+    needed = [*([] if device else [folder]), *([output] if output.exists() else [])]
+    if not folder.is_dir() or not all(os.access(each, os.W_OK) for each in needed):
+        raise click.UsageError(f"{output} cannot be written")

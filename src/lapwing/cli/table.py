@@ -1,4 +1,4 @@
-"""``lapwing init``, ``plan``, ``release``: the commands about a table.
+"""``lapwing plan`` and ``release``: the commands that ask a table.
 
 Engine and ledger are imported only when a command runs.
 """
@@ -20,6 +20,7 @@ from .output import (
     Decorator,
     analyst_option,
     asking,
+    check_writable,
     confidence_option,
     format_option,
     format_options,
@@ -41,39 +42,6 @@ _weights: Decorator = click.option(
 _no_intervals: Decorator = click.option(
     "--no-intervals", is_flag=True, help="Spend all ε of quantiles on their values, and none on error bars."
 )
-
-
-@click.command()
-@click.argument("table", metavar="TABLE")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="[default: TABLE.toml]")
-@click.option("--force", is_flag=True, help="Write over a file that exists.")
-@click.option("--part", metavar="NAME", help="The sheet or table that is meant, in a file that has several.")
-@format_option
-def init(table: str, output: Path | None, force: bool, part: str | None, form: str) -> None:
-    """Write a source file for TABLE, with its columns, for you to fill in.
-
-    TABLE is a path or glob of files (CSV, Parquet, JSON lines, Excel, SQLite, DuckDB, Arrow, Stata, SPSS, SAS), a
-    folder of Parquet files, or a URL such as postgresql://user@host/database#table.  The first line of a CSV file, or
-    the first row of a sheet, contains the column names.  Only names and types are read.  Bounds and keys are left for
-    you to fill in: taken from the data, they would reveal single people (the oldest, the richest, the only one).
-
-    \b
-    lapwing init visits.parquet
-    lapwing init 'postgresql://lapwing@db.example/clinic#visits'
-    """
-    from ..source_file import NO_SECRET, describe
-
-    name, written = describe(table, output.parent if output is not None else Path(), part)
-    path = output or Path(f"{name}.toml")
-    _check_writable(path, force, path.resolve() == Path(table).resolve())
-    path.write_text(written, encoding="utf-8")
-    if NO_SECRET in written:
-        click.echo(NO_SECRET, err=True)
-    if form == "json":
-        print_json(source=str(path))
-    else:
-        click.echo(f"Wrote {path}.  Remove the # from the lines you need, fill in every ?, then:")
-        click.echo(f'  lapwing plan {path} "SELECT COUNT(*) FROM {name}" --epsilon 0.1')
 
 
 @click.command()
@@ -226,7 +194,7 @@ def release(
         _check_folder(Path(output), opened.holds(Path(output) / "part-00000.parquet"))
     else:
         file = Path(output)
-        _check_writable(file, force, file.resolve() == Path(source).resolve() or opened.holds(file))
+        check_writable(file, force, file.resolve() == Path(source).resolve() or opened.holds(file))
         if not chosen:
             endings = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html", ".txt": "table"}
             if file.suffix not in endings:
@@ -255,18 +223,6 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
             raise click.UsageError("write NAME=NUMBER, for example cost=3, once for every name")
         found[name] = number
     return found
-
-
-def _check_writable(output: Path, force: bool, precious: bool) -> None:
-    """Refuse, before anything is charged, a file that cannot or should not be written; none is made."""
-    if precious:
-        raise click.UsageError(f"{output} is or would become the source, its table or its ledger: give another file")
-    if output.exists() and not force:
-        raise click.UsageError(f"{output} exists: give another file, or --force to overwrite it")
-    folder, device = output.resolve().parent, output.exists() and not output.is_file()
-    needed = [*([] if device else [folder]), *([output] if output.exists() else [])]
-    if not folder.is_dir() or not all(os.access(each, os.W_OK) for each in needed):
-        raise click.UsageError(f"{output} cannot be written")
 
 
 def _check_folder(output: Path, precious: bool) -> None:

@@ -10,7 +10,9 @@ from ..question.file import File
 from . import records
 from .connection import spill_folder
 from .given import Cells, Files, Wanted
-from .header import lacking, same_header, separator_of
+from .header import lacking, same_header, text_form
+from .recognise import recognise
+from .recognised import Recognised
 from .table import Field, Problem
 
 
@@ -24,28 +26,31 @@ class CsvFiles(Files):
 
     def __init__(self, path: str, file: File) -> None:
         super().__init__(path, file)
-        self.separator = separator_of(path)
+        self.form = text_form(path, file)
         self._checked: dict[str, records.Checked] = {}
 
     def fields(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Field]:
         files = self.paths
-        heads = [records.names(file, self.separator) for file in files]
+        heads = [records.names(file, self.form) for file in files]
         return [Field(name, "VARCHAR") for name in same_header(files, heads)]
+
+    def recognised(self, header: bool = True) -> Recognised:
+        return recognise(self.paths[0], self.path, self.file, header)
 
     def check_names(self) -> None:
         """Refuse a CSV file whose header is probably a row, because its cells occur again."""
         self.fields()  # refuses a first line as a release does
         file = self.paths[0]
-        if records.begins_with_a_row(file, self.separator):
+        if records.begins_with_a_row(file, self.form):
             raise Problem(
                 f'cannot be read: the first line of the file "{file}" looks like a row, since one of its cells '
                 "occurs again below",
-                "Put a line with the names of the columns first.",
+                "If it is one, use `lapwing init --no-header`, and name the columns; if not, put names first.",
             )
 
     def check(self, wanted: Sequence[Wanted]) -> None:
         """Refuse a file that is not well formed; a file is read again only if it has changed."""
-        self._checked = {file: records.check(file, self.separator, self._checked.get(file)) for file in self.paths}
+        self._checked = {file: records.check(file, self.form, self._checked.get(file)) for file in self.paths}
 
     def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
         self.check(wanted)
@@ -60,4 +65,4 @@ class CsvFiles(Files):
 
     def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
         """Return the cause from the shape of the header; its names are not shown: it may be a row."""
-        return lacking(self.path, [str(name) for name in names])
+        return lacking(self.form, [str(name) for name in names])

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Literal
 
 from ..errors import InvalidParameter
+from ..question.codes import Kind
 from ..question.query import Value, literal
-from ..question.schema import Kind
 
 _FINITE = "{x} BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"
 """False for NaN and infinity, unless an optimizer believes statistics that leave NaN out, as DuckDB's does."""

@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 
 from ..errors import ConflictingParameters, InvalidParameter, InvalidSource
 from ..measure.cells import Progress
+from ..question.codes import Key, Kind, written
 from ..question.file import AS_USUAL, File
-from ..question.schema import Column, Key, Kind, Schema, written
+from ..question.schema import Column, Schema
 from . import frames, reading
 from .connection import connected
 from .dialect import DUCKDB
 from .files import files
 from .frame import UNKNOWN, Frame, Relation
 from .given import Given, Wanted
+from .recognised import Recognised
 from .table import DescribedField, Field, T, Table, interruptible, whole_columns
 from .write_sql import cell_name, given_name
 
@@ -102,6 +104,9 @@ class DuckDBTable(Table):
     def check_names(self) -> None:
         self.guarded("could not be opened", "Nothing was charged.", self.given.check_names)
 
+    def recognised(self, header: bool = True) -> Recognised | None:
+        return self.guarded("could not be opened", "Nothing was charged.", lambda: self.given.recognised(header))
+
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         super().check(schema, columns)
         self.guarded("could not be opened", "Nothing was charged.", lambda: self._try(schema, columns))
@@ -155,7 +160,7 @@ class DuckDBTable(Table):
         person = None
         if schema.person is not None:
             self.check_person(cells.types[-1])
-            person = "CAST({x} AS VARCHAR)" if cells.objects[-1] else reading.person(cells.types[-1])
+            person = "CAST({x} AS VARCHAR)" if cells.objects[-1] else reading.person(cells.types[-1], schema.file)
         _make_source(connection, schema, columns, cells.types, person, given)
 
     def advice(self, error: BaseException) -> str:
@@ -218,7 +223,7 @@ def _make_source(
     cells = []
     for i, name in enumerate(columns):
         kind = schema.columns[name].kind
-        how = reading.cell(types[i], kind) or f"CAST(NULL AS {DUCKDB.types[kind]})"
+        how = reading.cell(types[i], kind, schema.file) or f"CAST(NULL AS {DUCKDB.types[kind]})"
         cells.append(f"{how.format(x=f'c{i}')} AS {cell_name(name, DUCKDB)}")
         if given:
             cells.append(f"{reading.given(types[i]).format(x=f'c{i}')} AS {given_name(name, DUCKDB)}")

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import numpy as np
 
-from ..question.schema import Kind
+from ..question.codes import Kind
 from .given import Wanted
 from .reading import EXACT, MARK
 from .table import Problem

@@ -19,8 +19,9 @@ from typing import ClassVar
 import duckdb
 
 from ..errors import suggestion
+from ..question.codes import Kind
 from ..question.file import File
-from ..question.schema import Kind
+from .recognised import Recognised
 from .table import DescribedField, Field, Problem
 
 
@@ -80,6 +81,10 @@ class Given(ABC):
 
     def check_names(self) -> None:  # noqa: B027  # as above
         """Refuse a table whose names look like cells, before they are written to a file; for ``lapwing init``."""
+
+    def recognised(self, header: bool = True) -> Recognised | None:
+        """Return how its files are written as far as it can be recognised, for ``lapwing init``; None if it is told."""
+        return None
 
     def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
         """Return a possible cause if a column is not among the names, and what to do, from public facts."""

@@ -1,4 +1,4 @@
-"""The first line of a CSV file: the names of its columns, or why it cannot be one.
+"""How a CSV file is written, and its first line: the names of its columns, or why it cannot be one.
 
 If the file has no header, the line is a row: so messages about it depend only on its shape.
 """
@@ -8,17 +8,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..question.file import File
 from .compressed import uncompressed
 from .table import Problem
 
 LONGEST = 2_000_000
 """Bytes of a record, without its line end; a longer one is left out."""
 
-_LF, _QUOTE = b'\n"'
+_LF = ord("\n")
 _BOM = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"\s*[-+]?[\d.,:/-]+\s*")
 """Names that look like numbers or dates: if the file had no header, they would be cells of its first row."""
@@ -29,33 +32,73 @@ _SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a vertical bar", ",": "a
 """Separators that other programs use in CSV files."""
 
 
-def first_record(stream: io.BufferedIOBase, file: str) -> tuple[bytes, bytes]:
-    """Return the first record of a file with its line end, and the rest of what was read."""
-    text = stream.read(2**16).removeprefix(_BOM)
-    _check_format(text, file)
+@dataclass(frozen=True)
+class TextForm:
+    """How lines of text are written: what the source says, and by default the ending of the name."""
+
+    separator: str = ","
+    quote: str = '"'
+    """Empty if no character has this meaning."""
+
+    encoding: str = "utf-8"
+    names: tuple[str, ...] | None = None
+    """The names of the columns of a file without a header."""
+
+
+def text_form(path: str, file: File) -> TextForm:
+    """Return how the files of a path are written."""
+    return TextForm(
+        file.delimiter or ("\t" if uncompressed(path).endswith((".tsv", ".tab")) else ","),
+        '"' if file.quote is None else file.quote,
+        file.encoding or "utf-8",
+        file.names,
+    )
+
+
+class Start(NamedTuple):
+    """What was read of a file: the header with its line end, empty if there is none, and what follows it."""
+
+    header: bytes
+    rest: bytes
+    marked: bool
+    """Whether the file begins with a byte order mark."""
+
+
+def first_record(stream: io.BufferedIOBase, file: str, form: TextForm) -> Start:
+    """Return the header of a file and the rest of what was read."""
+    text = stream.read(2**16)
+    marked = text.startswith(_BOM)
+    text = text.removeprefix(_BOM)
+    _check_format(text, file, form)
+    if form.names is not None:
+        return Start(b"", text, marked)
+    quote = ord(form.quote) if form.quote else -1
     while True:
         data = np.frombuffer(text, np.uint8)
-        outside = np.cumsum(data == _QUOTE, dtype=np.uint8) % 2 == 0
+        outside = np.cumsum(data == quote, dtype=np.uint8) % 2 == 0
         ends = np.flatnonzero((data == _LF) & outside)
         block = b"" if ends.size else stream.read(2**16)
         if not block:
             end = int(ends[0]) + 1 if ends.size else len(text)
-            return text[:end], text[end:]
+            return Start(text[:end], text[end:], marked)
         text += block
         if len(text) > LONGEST:
             raise _refused(file, "has no line end in its first 2 MB", _WRITTEN)
 
 
-def _check_format(start: bytes, file: str) -> None:
-    """Refuse a file whose first bytes show that it is not CSV in UTF-8."""
-    if not start:
+def _check_format(start: bytes, file: str, form: TextForm) -> None:
+    """Refuse a file whose first bytes show that it is not text in UTF-8.
+
+    Without a header they are a cell: then it is refused only for bytes with which no text in UTF-8 begins.
+    """
+    if not start and form.names is None:
         raise _refused(file, "is empty", _WRITTEN)
     for signature, (what, advice) in _FORMATS.items():
-        if start.startswith(signature):
+        if start.startswith(signature) and (form.names is None or not signature.isascii()):
             raise _refused(file, what, advice)
 
 
-_UTF16 = ("is in UTF-16, and UTF-8 is needed", "Write it as UTF-8.")
+_UTF16 = ("is in UTF-16", 'Say encoding = "utf-16" in [file].')
 _FORMATS = {
     b"\xff\xfe": _UTF16,
     b"\xfe\xff": _UTF16,
@@ -68,23 +111,30 @@ _FORMATS = {
 """The kinds of files by their first bytes, and what to do about each."""
 
 
-def check_line(header: bytes, file: str) -> None:
+def check_line(header: bytes, file: str, quote: str) -> None:
     """Refuse a header with NULs, or with a stray carriage return: the line end of some other kind of file."""
     line = _line(header)
     if b"\0" in line:
         raise _refused(
-            file, "has NUL characters in its first line, as UTF-16 has, and UTF-8 is needed", "Write it as UTF-8."
+            file, "has NUL characters in its first line, as UTF-16 has", 'Say encoding = "utf-16le" or "utf-16be".'
         )
-    if b"\r" in b"".join(line.split(b'"')[::2]):
+    if b"\r" in (b"".join(line.split(quote.encode())[::2]) if quote else line):
         what = "in its first line" if header.endswith(b"\n") else "instead of line feeds"
         raise _refused(file, f"has carriage returns {what}", "Write it with line feeds at the ends of lines.")
 
 
-def names_in(header: bytes, separator: str, file: str) -> list[str]:
-    """Return the names in a header whose quotes pair up."""
+def reader(lines: Iterable[str], form: TextForm) -> Any:
+    """Return a reader of the records in lines."""
+    if not form.quote:
+        return csv.reader(lines, delimiter=form.separator, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=form.separator, quotechar=form.quote)
+
+
+def names_in(header: bytes, form: TextForm, file: str) -> list[str]:
+    """Return the names in a header whose quotes pair up; a column without one, such as R's row index, gets one."""
     text = _line(header).decode("utf-8", "replace")
     try:
-        columns = next(csv.reader([text], delimiter=separator), [])
+        columns: list[str] = next(reader([text], form), [])
     except csv.Error:
         raise _refused(file, "has a column name of more than 131,072 characters", _WRITTEN) from None
     if _EXCEL.fullmatch(text):
@@ -93,7 +143,7 @@ def names_in(header: bytes, separator: str, file: str) -> list[str]:
         what = "has a first line that is blank" if len(columns) < 2 else "has no names in its first line"
         raise _refused(file, what, _WRITTEN)
     _check_names(columns, file)
-    return columns
+    return [name or f"column{number}" for number, name in enumerate(columns, 1)]
 
 
 def _line(header: bytes) -> bytes:
@@ -101,41 +151,18 @@ def _line(header: bytes) -> bytes:
 
 
 def _check_names(columns: Sequence[str], file: str) -> None:
-    """Refuse a first line that may be a row; for that reason the message depends only on its shape.
-
-    Numbers come first: if the line has one, nothing else is said about it, such as which of its cells are empty.
-    """
+    """Refuse a first line that may be a row; for that reason the message says nothing else about it."""
     if any(_NUMBER.fullmatch(name) for name in columns):
         raise _refused(
             file,
             "has a column name that is a number or a date, as if its first line were a row",
-            "If it has no column names, put a line with them first. If a column is called 2019, rename it, "
-            "for example to y2019.",
+            "If it has no column names, say header = false and names = [...] in [file] (`lapwing init --no-header` "
+            "writes both). If a column is called 2019, rename it, for example to y2019.",
         )
-    if all(columns):
-        return
-    if not columns[0]:
-        raise _refused(
-            file,
-            "has an empty column name at the start of its first line, as pandas and R write for the row index",
-            "Write it without the index: index=False in pandas, row.names = FALSE in R.",
-        )
-    if not columns[-1] and all(columns[:-1]):
-        raise _refused(
-            file,
-            "has a first line that ends with a separator, so that the last column has no name",
-            "Name the column, or remove the separator from the end of every line.",
-        )
-    raise _refused(file, "has an empty column name in its first line", "Name every column.")
 
 
 def _refused(file: str, what: str, advice: str) -> Problem:
     return Problem(f'cannot be read: the file "{file}" {what}', advice)
-
-
-def separator_of(path: str) -> str:
-    """Return the separator of a CSV file, by its name."""
-    return "\t" if uncompressed(path).endswith(".tsv") else ","
 
 
 def same_header(files: Sequence[str], heads: Sequence[list[str]]) -> list[str]:
@@ -160,15 +187,16 @@ def _other_header(head: Sequence[str], usual: Sequence[str]) -> str:
     return f"has another name for column {number} than"
 
 
-def lacking(path: str, names: Sequence[str]) -> tuple[str, str]:
+def lacking(form: TextForm, names: Sequence[str]) -> tuple[str, str]:
     """Return why a CSV file may seem to lack a column, from the shape of its header, and what to do."""
+    if form.names is not None:
+        return "", "Its columns are those that names lists in [file]."
     if len(names) == 1:
         for sign, title in _SEPARATORS.items():
-            if sign in names[0] and sign != separator_of(path):
+            if sign in names[0] and sign != form.separator:
                 why = f": its table has one column, with {title} in its name"
-                advice = f"Is that the separator? Write the file with {_SEPARATORS[separator_of(path)]} as separator"
-                ending = {"\t": ", or let its name end in .tsv", ",": ", or let its name end in .csv"}.get(sign, "")
-                return why, f"{advice}{ending}."
+                shown = {"\t": "\\t"}.get(sign, sign)
+                return why, f'Is that the separator? Say delimiter = "{shown}" in [file].'
     if any("\ufffd" in name for name in names):
-        return "", "Its first line is not in UTF-8: write the file as UTF-8."
+        return "", 'Its first line is not in UTF-8: say its encoding in [file], for example "windows-1252".'
     return "", "Its columns are the names in its first line, compared exactly; `lapwing init` lists them."

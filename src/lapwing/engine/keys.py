@@ -3,9 +3,10 @@
 Claim K3 (keys of one person).  Each person counts for at most l different keys, and for each by exactly 1, whatever the
 rows.  Which l they are follows from that person's rows alone, so nobody else's counts move.
 
-Without a person column every row is a person, with one key.  A key is missing, by a public rule, when its cell is NULL
-or no value of the declared type, is a text of more than 200 characters or with a control character, a number that is
-not whole or above 2^53, or a date before the year 1 or after 9999.  Proof: docs/explanation/discover.md.
+Without a person column every row is a person, with one key.  A key is missing, by a public rule, when its cell is
+NULL, no value of the declared type, or a declared code for missing, is a text of more than 200 characters or with a
+control character, a number that is not whole or above 2^53, or a date before the year 1 or after 9999.
+Proof: docs/explanation/discover.md.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..question.codes import Kind
 from ..question.query import Condition
-from ..question.schema import Kind, Schema
+from ..question.schema import Schema
 from .dialect import DUCKDB, POSTGRES, SPARK, Dialect
 from .write_sql import kept
 

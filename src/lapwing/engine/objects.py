@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import duckdb
 import numpy as np
 
-from ..question.schema import Kind
+from ..question.codes import Kind
 from . import frames
 from .given import CHANGED, Cells, Files, Wanted
 from .table import Field, Problem

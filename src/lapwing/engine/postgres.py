@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidAddress, MissingLibrary
 from ..measure.cells import Progress
-from ..question.schema import Column, Key, Kind, Schema, written
+from ..question.codes import Key, Kind, written
+from ..question.schema import Column, Schema
 from .dialect import POSTGRES
 from .reading import EXACT, MARK
 from .table import Field, Problem, T, Table, added, interruptible, quiet, whole_columns

@@ -20,6 +20,10 @@ Everything else is missing: NULL, NaN, infinity, dates before the year 1 or afte
 (others are text).  A person is a text or a whole number.  From 2^53 on, pandas changes the digits of whole numbers as
 soon as one cell of the column is empty: such a number has no text, and a person column with floats is refused.
 
+Where the source says how its files are written (``question.file``), a text of ``missing`` is missing, as a person too;
+a text spells a number with the declared decimal mark and groups of three digits, and a date in the declared pattern,
+from its first character to its last.
+
 This module has the rule as SQL of DuckDB for every type; ``frames`` has it for Python's objects, ``postgres`` and
 ``spark`` for the types there.  Proof: docs/explanation/reading.md.
 """
@@ -28,9 +32,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import get_args
+from typing import TypeVar, get_args
 
-from ..question.schema import Kind
+from ..question.codes import Kind
+from ..question.file import AS_USUAL, File
+from ..question.query import literal
+
+T = TypeVar("T")
 
 EXACT = 2**53
 """Whole numbers below it are the same in every type of number."""
@@ -58,30 +66,57 @@ def _day(x: str) -> str:
     return _DAY.format(day=f"TRY_CAST({x} AS DATE)")
 
 
-def _truth(x: str) -> str:
-    return _TRUTH.format(v=f"TRY_CAST({x} AS DOUBLE)")
-
-
 def _read_number(v: str) -> dict[Kind, str]:
     """Return how a number is read as each kind, from the nearest float."""
     digits = f"CASE WHEN abs({v}) < {EXACT} AND {v} = floor({v}) THEN CAST(CAST({v} AS BIGINT) AS VARCHAR) END"
     return {"number": v, "integer": v, "text": digits, "boolean": _TRUTH.format(v=v)}
 
 
-def _read_text(x: str) -> dict[Kind, str]:
+def _read_text(x: str, file: File = AS_USUAL) -> dict[Kind, str]:
     """Return how a text is read as each kind."""
-    number = f"TRY_CAST({x} AS DOUBLE)"
-    boolean = f"COALESCE(TRY_CAST({x} AS BOOLEAN), {_truth(x)})"
-    return {"text": x, "number": number, "integer": number, "date": _day(x), "boolean": boolean}
+    x = _present(x, file)
+    number = _number(x, file)
+    boolean = f"COALESCE(TRY_CAST({x} AS BOOLEAN), {_TRUTH.format(v=number)})"
+    day = _day(x) if file.dates is None else _day(f"try_strptime({x}, {_fixed(file.dates)})")
+    return {"text": x, "number": number, "integer": number, "date": day, "boolean": boolean}
 
+
+def _present(x: str, file: File) -> str:
+    """Return a text, NULL if it is one of those that mean that there is no value."""
+    if not file.missing:
+        return x
+    return f"CASE WHEN {x} NOT IN ({', '.join(map(_fixed, file.missing))}) THEN {x} END"
+
+
+def _number(x: str, file: File) -> str:
+    """Return the number that a text spells, with the declared marks and no others."""
+    decimal, thousands = file.decimal or ".", file.thousands
+    if decimal == "." and thousands is None:
+        return f"TRY_CAST({x} AS DOUBLE)"
+    whole, point = "[0-9]*", re.escape(decimal)
+    digits = x
+    if thousands is not None:
+        whole = f"([0-9]*|[1-9][0-9]{{0,2}}({re.escape(thousands)}[0-9]{{3}})+)"
+        digits = f"replace({digits}, {_fixed(thousands)}, '')"
+    if decimal != ".":
+        digits = f"replace({digits}, {_fixed(decimal)}, '.')"
+    spelled = rf"\s*[-+]?{whole}({point}[0-9]*)?([eE][-+]?[0-9]+)?\s*"
+    return f"CASE WHEN regexp_full_match({x}, {_fixed(spelled)}) THEN TRY_CAST({digits} AS DOUBLE) END"
+
+
+def _fixed(text: str) -> str:
+    """Return a text as SQL into which a cell is still to be put."""
+    return literal(text).replace("{", "{{").replace("}", "}}")
+
+
+_TEXTS = {"VARCHAR": "{x}", _TEXT: _VARCHAR, "BLOB": _DECODED}
+"""The types of texts, and how a cell becomes one."""
 
 _CELLS: Mapping[str, dict[Kind, str]] = {
     _SMALL: _read_number(_DOUBLE),
     _LARGE: _read_number(_NEAREST),
     "BOOLEAN": {**_read_number(_DOUBLE), "boolean": "{x}"},
-    "VARCHAR": _read_text("{x}"),
-    _TEXT: _read_text(_VARCHAR),
-    "BLOB": _read_text(_DECODED),
+    **{pattern: _read_text(text) for pattern, text in _TEXTS.items()},
     _MOMENT: {"date": _day("{x}")},
     _FINE_MOMENT: {"date": _day(_DAY_OF_NS)},
     '"NULL"': dict.fromkeys(get_args(Kind), "{x}"),
@@ -102,10 +137,11 @@ _PEOPLE = {
 """How the person of a row is read.  A text with the mark is nobody, so that texts and objects never look the same."""
 
 
-def cell(type_name: str, kind: Kind) -> str | None:
+def cell(type_name: str, kind: Kind, file: File = AS_USUAL) -> str | None:
     """Return the SQL that reads a cell ``{x}`` of this type as declared, None if no such cell has a value."""
-    how = next((how for pattern, how in _CELLS.items() if re.fullmatch(pattern, type_name, re.DOTALL)), {})
-    return how.get(kind)
+    texts = {pattern: _read_text(text, file) for pattern, text in _TEXTS.items()} if file != AS_USUAL else {}
+    how = _of_type(type_name, {**texts, **{pattern: how for pattern, how in _CELLS.items() if pattern not in texts}})
+    return (how or {}).get(kind)
 
 
 def given(type_name: str) -> str:
@@ -115,6 +151,15 @@ def given(type_name: str) -> str:
     return "({x} IS NOT NULL AND NOT isnan({x}))" if type_name in ("FLOAT", "DOUBLE") else "({x} IS NOT NULL)"
 
 
-def person(type_name: str) -> str | None:
+def person(type_name: str, file: File = AS_USUAL) -> str | None:
     """Return the SQL that reads the person ``{x}`` of a row, None if people could look the same in this type."""
-    return next((sql for pattern, sql in _PEOPLE.items() if re.fullmatch(pattern, type_name, re.DOTALL)), None)
+    sql = _of_type(type_name, _PEOPLE)
+    text = _of_type(type_name, _TEXTS)
+    if sql is None or text is None or not file.missing:
+        return sql
+    return f"CASE WHEN {text} NOT IN ({', '.join(map(_fixed, file.missing))}) THEN {sql} END"
+
+
+def _of_type(type_name: str, how: Mapping[str, T]) -> T | None:
+    """Return what the first pattern that fits a type says."""
+    return next((each for pattern, each in how.items() if re.fullmatch(pattern, type_name, re.DOTALL)), None)

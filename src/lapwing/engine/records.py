@@ -23,7 +23,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
-from itertools import islice
+from itertools import islice, product
 from operator import eq
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 
 from ..question.query import literal
 from . import compressed
-from .header import LONGEST, check_line, first_record, names_in
+from .encodings import as_utf8
+from .header import LONGEST, TextForm, check_line, first_record, names_in, reader
 from .table import Problem
 
 _BLOCK = 2**21
@@ -42,9 +43,10 @@ _BLOCK = 2**21
 _LOOKED_AT = 10_000
 """Rows that are compared with the header, in case it is a row itself."""
 
-_LF, _CR, _QUOTE = b'\n\r"'
+_LF, _CR = b"\n\r"
+_NO_QUOTE = 256
 _HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint8).reshape(256, 2)
-_NO_RECORDS = (
+NO_RECORDS = (
     "has a CSV file in which a quote is never closed, or is in the middle of a field",
     "Write it with a CSV library, which quotes fields that contain quotes and doubles the quotes, or use Parquet.",
 )
@@ -59,12 +61,12 @@ class Checked:
     """A well-formed CSV file, and what one pass over it found."""
 
     file: str
-    separator: str
+    form: TextForm
     names: tuple[str, ...]
     """The names in the header; they may repeat."""
 
     plain: bool
-    """Whether its lines are the records, and all of them plain."""
+    """Whether its lines are the header and the records, all of them plain and in UTF-8."""
 
     line_end: str
     stamp: tuple[int, ...]
@@ -76,7 +78,10 @@ class Records:
     """The records of one CSV file, in files in which every line is one record and nothing is quoted."""
 
     plain: str
-    """Path of a file of lines, of which the first is skipped."""
+    """Path of a file of lines."""
+
+    skip: int
+    """How many of its lines come before the records."""
 
     line_end: str
     separator: str
@@ -88,17 +93,18 @@ class Records:
     """The columns, by position; at least one."""
 
 
-def names(file: str, separator: str) -> list[str]:
-    """Return the names in the header of a CSV file."""
-    with _opened(file) as stream:
-        return _names(first_record(stream, file)[0], separator, file)
+def names(file: str, form: TextForm) -> list[str]:
+    """Return the names of the columns of a CSV file, from its header if it has one."""
+    with opened(file, form) as stream:
+        return _names(first_record(stream, file, form).header, form, file)
 
 
-def begins_with_a_row(file: str, separator: str) -> bool:
+def begins_with_a_row(file: str, form: TextForm) -> bool:
     """Return whether a name in the header occurs again below, in its column: then it is not a name but a cell."""
-    with _opened(file) as stream:
-        lines = (line.decode("utf-8", "replace") for line in stream)
-        rows = csv.reader(lines, delimiter=separator)
+    if form.names is not None:
+        return False
+    with opened(file, form) as stream:
+        rows = reader(_text_lines(stream), form)
         header = [name.removeprefix("\ufeff") for name in next(rows, [])]
         try:
             return any(any(map(eq, header, row)) for row in islice(rows, _LOOKED_AT))
@@ -106,22 +112,46 @@ def begins_with_a_row(file: str, separator: str) -> bool:
             return False
 
 
-def check(file: str, separator: str, known: Checked | None = None) -> Checked:
+def _text_lines(stream: io.BufferedIOBase) -> Iterator[str]:
+    text = b""
+    while block := stream.read(2**16):
+        *lines, text = (text + block).split(b"\n")
+        yield from (line.decode("utf-8", "replace") + "\n" for line in lines)
+    yield text.decode("utf-8", "replace")
+
+
+def check(file: str, form: TextForm, known: Checked | None = None) -> Checked:
     """Read a CSV file once, and refuse it if it is not well formed; if it is ``known`` and unchanged, do nothing."""
     stamp = _stamp(file)
-    if known is not None and (known.file, known.separator, known.stamp) == (file, separator, stamp):
+    if known is not None and (known.file, known.form, known.stamp) == (file, form, stamp):
         return known
-    with _opened(file) as stream:
-        header, text = first_record(stream, file)
-        columns = _names(header, separator, file)
-        form = _Form(separator, len(columns))
-        line_end = b"\r\n" if header.endswith(b"\r\n") else b"\n"
-        plain = not compressed.is_compressed(file) and not re.search(rb"[\r\n\0]", header.removesuffix(line_end))
+    with opened(file, form) as stream:
+        header, text, marked = first_record(stream, file, form)
+        columns = _names(header, form, file)
+        signs = _Form(form, len(columns))
+        first = header or text[: text.find(b"\n") + 1]
+        line_end = b"\r\n" if first.endswith(b"\r\n") else b"\n"
+        plain = _readable_in_place(file, form) and not re.search(rb"[\r\n\0]", header.removesuffix(line_end))
+        plain = plain and (form.names is None or not marked)
         if plain:
-            text = _without_plain_lines(stream, text, form, line_end)
+            text = _without_plain_lines(stream, text, signs, line_end)
             plain = not text
-        _check_quotes(stream, text, form)
-    return Checked(file, separator, tuple(columns), plain, line_end.decode(), stamp)
+        _check_quotes(stream, text, signs)
+    return Checked(file, form, tuple(columns), plain, line_end.decode(), stamp)
+
+
+def whole_records(text: bytes, ended: bool, form: TextForm) -> bytes | None:
+    """Return the whole records of the beginning of a file, None if its quotes do not pair up."""
+    signs = _Form(form, 1)
+    if not ended:
+        at, byte, quoted = _signs(text, signs)
+        ends = at[(byte == _LF) & ~quoted]
+        text = text[: int(ends[-1]) + 1] if ends.size else b""
+    try:
+        _check_quotes(io.BytesIO(), text, signs)
+    except Problem:
+        return None
+    return text
 
 
 def check_unchanged(files: Sequence[Checked]) -> None:
@@ -132,25 +162,27 @@ def check_unchanged(files: Sequence[Checked]) -> None:
 
 def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
     """Return the records of a file, with the ``needed`` columns; if they are not plain, write copies to a folder."""
-    current = check(checked.file, checked.separator, checked)
+    form = checked.form
+    current = check(checked.file, form, checked)
     if current.names != checked.names:
         raise Problem(*_CHANGED)
     width, columns = len(current.names), tuple(sorted(set(needed))) or (0,)
     if current.plain:
-        return Records(current.file, current.line_end, current.separator, width, None, columns)
-    form = _Form(current.separator, width)
-    with _opened(current.file) as stream, _new(folder) as plain, _new(folder) as odd:
-        _, text = first_record(stream, current.file)
+        skip = 1 if form.names is None else 0
+        return Records(current.file, skip, current.line_end, form.separator, width, None, columns)
+    signs = _Form(form, width)
+    with opened(current.file, form) as stream, _new(folder) as plain, _new(folder) as odd:
+        text = first_record(stream, current.file, form).rest
         plain.write(b"-\n")  # instead of the header, or a byte order mark in the first cell would be dropped
         odd.write(b"-\n")
-        for part in _parts(stream, text, form):
-            lines, records = part.divided(form)
+        for part in _parts(stream, text, signs):
+            lines, records = part.divided(signs)
             plain.write(lines)
-            odd.write(_in_hexadecimal(records, form, columns))
+            odd.write(_in_hexadecimal(records, signs, columns))
         has_odd = odd.tell() > len(b"-\n")
     if _stamp(current.file) != current.stamp:
         raise Problem(*_CHANGED)
-    return Records(plain.name, "\n", current.separator, width, odd.name if has_odd else None, columns)
+    return Records(plain.name, 1, "\n", form.separator, width, odd.name if has_odd else None, columns)
 
 
 def read_sql(files: Sequence[Records]) -> str:
@@ -158,9 +190,9 @@ def read_sql(files: Sequence[Records]) -> str:
     needed, width, separator = files[0].needed, files[0].width, files[0].separator
     columns = ", ".join(f"c{number}" for number in needed)
     queries = []
-    for line_end in ("\n", "\r\n"):
-        if paths := [file.plain for file in files if file.line_end == line_end]:
-            lines = _read_csv(paths, separator, [f"c{i}" for i in range(width)], line_end, LONGEST)
+    for line_end, skip in product(("\n", "\r\n"), (0, 1)):
+        if paths := [file.plain for file in files if (file.line_end, file.skip) == (line_end, skip)]:
+            lines = _read_csv(paths, separator, [f"c{i}" for i in range(width)], line_end, LONGEST, skip)
             queries.append(f"SELECT {columns} FROM {lines}")
     if paths := [file.odd for file in files if file.odd is not None]:
         lines = _read_csv(paths, ",", [*(f"c{i}" for i in needed), "line_end"], "\n", 2 * LONGEST)
@@ -169,21 +201,29 @@ def read_sql(files: Sequence[Records]) -> str:
     return " UNION ALL ".join(queries)
 
 
-def _read_csv(paths: Sequence[str], separator: str, columns: Sequence[str], line_end: str, longest: int) -> str:
+def _read_csv(
+    paths: Sequence[str], separator: str, columns: Sequence[str], line_end: str, longest: int, skip: int = 1
+) -> str:
     """Return the SQL that reads files of lines, with buffers so large that no line is lost between two of them."""
     files = ", ".join(literal(escape(path)) for path in paths)
     types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
     longest += 64
     return (
-        f"read_csv([{files}], auto_detect=false, header=false, skip=1, compression='none', delim={literal(separator)}, "
-        f"quote='', escape='', comment='', nullstr='', new_line={literal(line_end.encode('unicode_escape').decode())}, "
+        f"read_csv([{files}], auto_detect=false, header=false, skip={skip}, compression='none', "
+        f"delim={literal(separator)}, quote='', escape='', comment='', nullstr='', "
+        f"new_line={literal(line_end.encode('unicode_escape').decode())}, "
         f"columns={{{types}}}, ignore_errors=true, strict_mode=false, hive_partitioning=false, parallel=true, "
         f"max_line_size={longest}, buffer_size={16 * longest})"
     )
 
 
-def _opened(file: str) -> io.BufferedIOBase:
-    return compressed.opened(file)
+def opened(file: str, form: TextForm) -> io.BufferedIOBase:
+    """Return a stream of the text of a file, in UTF-8."""
+    return as_utf8(compressed.opened(file), form.encoding)
+
+
+def _readable_in_place(file: str, form: TextForm) -> bool:
+    return form.encoding == "utf-8" and not compressed.is_compressed(file)
 
 
 def _new(folder: str) -> Any:
@@ -195,10 +235,12 @@ def _stamp(file: str) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _names(header: bytes, separator: str, file: str) -> list[str]:
-    check_line(header, file)
-    _check_quotes(io.BytesIO(), header, _Form(separator, 1))
-    return names_in(header, separator, file)
+def _names(header: bytes, form: TextForm, file: str) -> list[str]:
+    if form.names is not None:
+        return list(form.names)
+    check_line(header, file, form.quote)
+    _check_quotes(io.BytesIO(), header, _Form(form, 1))
+    return names_in(header, form, file)
 
 
 def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
@@ -207,11 +249,15 @@ def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
     Every second quote closes; a doubled one looks like one that closes and one that opens.
     """
     before, quoted = _LF, False
+    if not form.sign:
+        while stream.read(_BLOCK):  # its end may be damaged
+            pass
+        return
     while True:
         block = stream.read(_BLOCK)
         text += block
         data = np.frombuffer(text + b"\n\n", np.uint8)  # the end of the file is a line end, too
-        quotes = np.flatnonzero(data == _QUOTE)
+        quotes = np.flatnonzero(data == form.quote)
         opening, closing = (quotes[1::2], quotes[::2]) if quoted else (quotes[::2], quotes[1::2])
         previous = data[opening - 1]
         if opening.size and opening[0] == 0:
@@ -219,14 +265,14 @@ def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
         before_line_end = closing[~form.is_border[data[closing + 1]]]
         line_ends = (data[before_line_end + 1] == _CR) & (data[before_line_end + 2] == _LF)
         if not form.is_border[previous].all() or not line_ends.all():
-            raise Problem(*_NO_RECORDS)
+            raise Problem(*NO_RECORDS)
         if not block:
             break
         gone, text = text[:-2], text[-2:]  # what follows the last two is not known yet
         if gone:
             before, quoted = gone[-1], quoted ^ bool(np.searchsorted(quotes, len(gone)) % 2)
     if quoted ^ bool(len(quotes) % 2):
-        raise Problem(*_NO_RECORDS)
+        raise Problem(*NO_RECORDS)
 
 
 # ── the records ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -235,13 +281,20 @@ def _check_quotes(stream: io.BufferedIOBase, text: bytes, form: _Form) -> None:
 class _Form:
     """How the records of a file are written."""
 
-    def __init__(self, separator: str, width: int) -> None:
-        self.separator, self.width = ord(separator), width
-        signs = bytes([self.separator, _LF, _CR, _QUOTE, 0])
+    def __init__(self, form: TextForm, width: int) -> None:
+        self.separator, self.width = ord(form.separator), width
+        self.sign = form.quote.encode()
+        self.quote = ord(form.quote) if form.quote else _NO_QUOTE
+        signs = bytes([self.separator, _LF, _CR, *self.sign, 0])
+        self.blank = re.compile(rb"(?:^|\n)(?:" + re.escape(self.sign * 2) + rb")?\r?\n")
         self.others = bytes(byte for byte in range(256) if byte not in signs)
         self.is_sign = bytes(byte in signs for byte in range(256))
-        self.is_border = np.isin(np.arange(256), [self.separator, _LF, _QUOTE])
+        self.is_border = np.isin(np.arange(256), [self.separator, _LF, self.quote])
         """What may precede an opening quote; a closing one may also be followed by a line end with CR."""
+
+    def ends_inside(self, text: bytes) -> bool:
+        """Return whether a text that begins outside quotes ends inside."""
+        return bool(self.sign) and text.count(self.sign) % 2 == 1
 
 
 class _Signs(NamedTuple):
@@ -261,7 +314,7 @@ class _Lines(NamedTuple):
 
     def divided(self, form: _Form) -> tuple[bytes, bytes]:
         """Return the plain records without quotes, on lines that end with LF, and the odd ones as they are."""
-        return (self.text if self.line_end == b"\n" else self.text.translate(None, b'"\r')), b""
+        return (self.text if self.line_end == b"\n" else self.text.translate(None, form.sign + b"\r")), b""
 
 
 class _Mixed(NamedTuple):
@@ -289,16 +342,16 @@ class _Mixed(NamedTuple):
         length[0] += self.passed
         left_out = (fields < form.width) | (length > LONGEST)
 
-        opening = np.flatnonzero((byte == _QUOTE) & quoted)
+        opening = np.flatnonzero((byte == form.quote) & quoted)
         returns = np.flatnonzero(byte == _CR)
         strange = quoted | (byte == 0)
-        strange[opening] = data[at[opening] - 1] == _QUOTE  # the second half of a doubled one
+        strange[opening] = data[at[opening] - 1] == form.quote  # the second half of a doubled one
         strange[returns] |= data[at[returns] + 1] != _LF
         odd = (counted(strange) > 0) | (fields > form.width)
         odd[np.searchsorted(stops, _not_utf8(self.text))] = True
         if form.width == 1:  # no line may be empty
-            odd |= length == counted(byte == _QUOTE)
-        plain = _joined(self.text, starts, stops, ~(odd | left_out)).translate(None, b'"\r')
+            odd |= length == counted(byte == form.quote)
+        plain = _joined(self.text, starts, stops, ~(odd | left_out)).translate(None, form.sign + b"\r")
         return plain, _joined(self.text, starts, stops, odd & ~left_out)
 
 
@@ -326,7 +379,7 @@ def _parts(stream: io.BufferedIOBase, text: bytes, form: _Form) -> Iterator[_Lin
         if not block:
             return
         if passed + len(text) > LONGEST + 2:
-            passed, quoted, text = passed + len(text), quoted ^ (text.count(b'"') % 2 == 1), b""
+            passed, quoted, text = passed + len(text), quoted ^ form.ends_inside(text), b""
 
 
 def _ended(text: bytes, line_end: bytes = b"\n") -> bytes:
@@ -340,17 +393,17 @@ def _lines(text: bytes, form: _Form) -> _Lines | None:
     """Return the lines of a text if all are plain records; this is far faster than looking at each."""
     text = text[: text.rfind(b"\n") + 1]
     signs = text.translate(None, form.others)
-    has_quotes = b'"' in signs
+    has_quotes = bool(form.sign) and form.sign in signs
     if has_quotes:
-        if b'"""' in signs:  # a doubled quote
+        if form.sign * 3 in signs:  # a doubled quote
             return None
-        signs = signs.replace(b'""', b"")  # fields without special bytes
+        signs = signs.replace(form.sign * 2, b"")  # fields without special bytes
     line_end = b"\r\n" if text.endswith(b"\r\n") else b"\n"
     line = bytes([form.separator]) * (form.width - 1) + line_end
     count = len(signs) // len(line)
     if not count or signs != line * count or (line_end == b"\r\n" and text.count(line_end) != count):
         return None
-    if form.width == 1 and re.search(rb'(?:^|\n)(?:"")?\r?\n', text):  # DuckDB would sometimes lose an empty line
+    if form.width == 1 and form.blank.search(text):  # DuckDB would sometimes lose an empty line
         return None
     step = LONGEST // 2  # a line that is too long spans a whole step
     if any(text.find(b"\n", start, start + step) < 0 for start in range(0, len(text), step)) or _not_utf8(text).size:
@@ -373,7 +426,7 @@ def _signs(text: bytes, form: _Form, quoted: bool = False) -> _Signs:
     """Return the signs of a text that begins inside or outside quotes."""
     at = np.flatnonzero(np.frombuffer(text.translate(form.is_sign), np.bool_))
     byte = np.frombuffer(text.translate(None, form.others), np.uint8)
-    odd = (np.cumsum(byte == _QUOTE, dtype=np.uint8) & 1).view(np.bool_)
+    odd = (np.cumsum(byte == form.quote, dtype=np.uint8) & 1).view(np.bool_)
     return _Signs(at, byte, ~odd if quoted else odd)
 
 
@@ -414,8 +467,8 @@ def _in_hexadecimal(text: bytes, form: _Form, needed: Sequence[int]) -> bytes:
     left_out[np.searchsorted(ends, unreadable[wanted[unreadable]])] = True
 
     cells = _HEX[data]
-    doubled = quoted & (data[at - 1] == _QUOTE)
-    cells[at[(byte == _QUOTE) & ~doubled]] = 0
+    doubled = quoted & (data[at - 1] == form.quote)
+    cells[at[(byte == form.quote) & ~doubled]] = 0
     line_ends = stops[is_end]
     cells[line_ends[data[line_ends - 1] == _CR] - 1] = 0
     cells[np.repeat(~wanted, sizes)] = 0

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidAddress, InvalidParameter, InvalidRequest, InvalidSource, MissingLibrary
 from ..measure.cells import Progress, column
-from ..question.schema import Column, Key, Kind, Schema, written
+from ..question.codes import Key, Kind, written
+from ..question.schema import Column, Schema
 from .dialect import SPARK
 from .reading import EXACT, MARK
 from .table import Field, T, Table, added, interruptible, quiet

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 
 from ..errors import EngineError, InvalidSource
 from ..measure.cells import Progress, column
-from ..question.schema import Key, Kind, Schema
+from ..question.codes import Key, Kind
+from ..question.schema import Schema
 from .dialect import Dialect
 from .keys import LoweredKeys
 from .names import places
+from .recognised import Recognised
 from .write_sql import Lowered
 
 T = TypeVar("T")
@@ -117,6 +119,10 @@ class Table(ABC):
 
     def check_names(self) -> None:  # noqa: B027  # only lines of text can lack names
         """Refuse a table whose names look like cells, before they are written to a file; for ``lapwing init``."""
+
+    def recognised(self, header: bool = True) -> Recognised | None:
+        """Return how its files are written as far as it can be recognised, for ``lapwing init``; None if it is told."""
+        return None
 
     @abstractmethod
     def opened(

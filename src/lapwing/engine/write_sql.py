@@ -14,9 +14,9 @@ c rows that remain after WHERE gets 2^16 if c ≤ k, else floor(k·2^16/c).  Row
 Claim E3 (order).  The result is a function of the multiset of rows: sums of integers, in types that they do not
 overflow, and nothing else.
 
-Missing is what is NULL, NaN, infinite, or no value of the declared type.  Where people have several rows the rows are
-read once (MATERIALIZED, or by a window), so that a table that changes meanwhile cannot break E2.  What differs between
-engines is in ``dialect``.  Proofs: docs/explanation/measure.md.
+Missing is what is NULL, NaN, infinite, no value of the declared type, or a declared code for missing.  Where people
+have several rows the rows are read once (MATERIALIZED, or by a window), so that a table that changes meanwhile cannot
+break E2.  What differs between engines is in ``dialect``.  Proofs: docs/explanation/measure.md.
 """
 
 from __future__ import annotations
@@ -121,6 +121,7 @@ def _cells(schema: Schema, columns: Sequence[str], to: Dialect, raw: Collection[
     for name in columns:
         given, type_name = cell_name(name, to) if to.prepared else to.quoted(name), to.types[schema.columns[name].kind]
         typed.append(f"{to.typed.format(x=given, type=type_name)} AS {cell_name(name, to)}")
+    raw = {name for name in raw if not schema.columns[name].missing}
     cleaned = [*person, *(cell_name(name, to) if name in raw else _cleaned(name, schema, to) for name in columns)]
     return [
         f"WITH typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM source),",
@@ -265,11 +266,12 @@ def _short_name(name: str) -> str:
 
 
 def _cleaned(name: str, schema: Schema, to: Dialect) -> str:
-    """Return the typed cell, with NaN and infinity missing."""
-    cell = cell_name(name, to)
-    if schema.columns[name].kind in ("number", "integer"):
-        return f"CASE WHEN {to.finite.format(x=cell)} THEN {cell} END AS {cell}"
-    return cell
+    """Return the typed cell, with NaN, infinity and the codes of its column missing."""
+    cell, column = cell_name(name, to), schema.columns[name]
+    tests = [to.finite.format(x=cell)] if column.kind in ("number", "integer") else []
+    if column.missing:
+        tests.append(f"{cell} NOT IN ({', '.join(map(to.literal, column.missing))})")
+    return f"CASE WHEN {' AND '.join(tests)} THEN {cell} END AS {cell}" if tests else cell
 
 
 def _index(measurement: Measurement, to: Dialect) -> str:

@@ -18,10 +18,11 @@ from sqlglot.errors import SqlglotError
 from .. import exact
 from ..errors import InvalidParameter, UnsupportedQuery
 from . import query
+from .codes import is_unicode
 from .expressions import refuse_no_text
 from .literals import check_literals, quotable, refuse_label
 from .query import All, Compare, Condition, Missing, OneOf, Some, Value, joined, negated
-from .schema import Column, Schema, is_unicode
+from .schema import Column, Schema
 
 _LONGEST = 100_000
 _DEEPEST = 20

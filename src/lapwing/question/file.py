@@ -83,18 +83,8 @@ def file(
         raise InvalidParameter(format, "format", f"one of {', '.join(FORMATS)}")
     if encoding is not None and encoding not in ENCODINGS:
         raise InvalidParameter(encoding, "encoding", f"one of {', '.join(ENCODINGS)}")
-    _check_sign(delimiter, "delimiter", 'one ASCII character that is no letter, digit or line end, such as ";"')
-    if quote != "":
-        _check_sign(quote, "quote", 'one ASCII character such as "\'", or an empty text if there is none')
-    if decimal not in (None, ".", ","):
-        raise InvalidParameter(decimal, "decimal", '"." or ","')
-    if thousands not in (None, ".", ",", " ", "'", "\u00a0", "\u202f", "_"):
-        raise InvalidParameter(thousands, "thousands", 'one of ".", ",", " ", "\'", "_", or a narrow or hard space')
-    for one, other, what in ((delimiter, quote, "quote"), (decimal or ".", thousands, "thousands")):
-        if one is not None and one == other:
-            raise InvalidParameter(
-                other, what, f"another character than the {'delimiter' if what == 'quote' else 'decimal mark'}"
-            )
+    _check_signs(delimiter, quote)
+    _check_marks(decimal, thousands)
     if not isinstance(header, bool):
         raise InvalidParameter(header, "header", "true or false")
     if header and names is not None:
@@ -117,6 +107,25 @@ def file(
     )
 
 
+def _check_signs(delimiter: object, quote: object) -> None:
+    _check_sign(delimiter, "delimiter", 'one ASCII character that is no letter, digit or line end, such as ";"')
+    if quote != "":
+        _check_sign(quote, "quote", 'one ASCII character such as "\'", or an empty text if there is none')
+    if delimiter is not None and delimiter == ('"' if quote is None else quote):
+        raise InvalidParameter(delimiter, "delimiter", "another character than the quote")
+    if delimiter is None and quote in (",", "\t"):
+        raise MissingParameter("delimiter", "The quote is a usual delimiter: say which character the delimiter is.")
+
+
+def _check_marks(decimal: object, thousands: object) -> None:
+    if decimal not in (None, ".", ","):
+        raise InvalidParameter(decimal, "decimal", '"." or ","')
+    if thousands not in (None, ".", ",", " ", "'", "\u00a0", "\u202f", "_"):
+        raise InvalidParameter(thousands, "thousands", 'one of ".", ",", " ", "\'", "_", or a narrow or hard space')
+    if thousands is not None and thousands == (decimal or "."):
+        raise InvalidParameter(thousands, "thousands", "another character than the decimal mark")
+
+
 def _check_sign(sign: object, what: str, allowed: str) -> None:
     if sign is None:
         return
@@ -129,11 +138,16 @@ def _texts(values: object, what: str, shortest: int) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Sequence) or len(values) > _MOST_NAMES:
         raise InvalidParameter(values, what, allowed)
     for value in values:
-        if not isinstance(value, str) or not shortest <= len(value) <= _LONGEST_CODE or "\0" in value:
+        if not isinstance(value, str) or not _is_code(value, shortest):
             raise InvalidParameter(value, what, allowed)
     if len(set(values)) != len(values):
         raise InvalidParameter(list(values), what, allowed)
     return tuple(values)
+
+
+def _is_code(value: str, shortest: int) -> bool:
+    surrogates = re.search("[\ud800-\udfff]", value)
+    return shortest <= len(value) <= _LONGEST_CODE and "\0" not in value and surrogates is None
 
 
 def _date_format(dates: object) -> str | None:

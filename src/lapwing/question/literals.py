@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 
 from .. import exact
 from ..errors import InvalidRequest
+from .codes import Key
 from .query import All, Compare, Condition, Missing, Not, OneOf, Some, Value, literal
-from .schema import Column, Key, Schema
+from .schema import Column, Schema
 
 _MOST_COMPARED = 2000
 _SOME = 5

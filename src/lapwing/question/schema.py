@@ -11,12 +11,9 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal, get_args
-
-import numpy as np
+from typing import Any
 
 from .. import exact
 from ..errors import (
@@ -32,13 +29,22 @@ from ..errors import (
 )
 from ..exact import Number as NumberLike
 from ..sensitivity import Neighbors
+from .codes import (
+    KINDS,
+    Code,
+    Key,
+    Kind,
+    is_unicode,
+    listed_keys,
+    missing_codes,
+    one_kind,
+    plain_key,
+    refused_keys,
+    written,
+)
 from .file import AS_USUAL, File
 from .labels import checked_labels, shown_text, with_labels
 
-Kind = Literal["text", "number", "integer", "date", "boolean"]
-Key = str | int | bool | date
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
 WEIGHT = 2**16
 """The weight of a row in a table where a person may have several: a row counts in units of 2^-16."""
 
@@ -73,8 +79,9 @@ class Column:
 
     ``grid`` is set for numbers with bounds, ``keys`` for columns to group by, ``edges`` for numbers with bins.
     A column with only a type can be used only in conditions.  ``other`` is the name under which keys that are not
-    listed are counted; without it they are left out.  ``labels`` has a text for each key or bin, ``unit`` and ``title``
-    describe the column: they are shown, and are no part of a question.
+    listed are counted; without it they are left out.  ``missing`` are codes such as 99: no values, but missing.
+    ``labels`` has a text for each key or bin, ``unit`` and ``title`` describe the column: they are shown, and are no
+    part of a question.
     """
 
     kind: Kind
@@ -84,6 +91,7 @@ class Column:
     other: str | None = None
     edges: tuple[Fraction, ...] | None = None
     grid: Grid | None = None
+    missing: tuple[Code, ...] = ()
     labels: tuple[str, ...] | None = None
     unit: str | None = None
     title: str | None = None
@@ -126,6 +134,8 @@ class Column:
             declaration |= {"low": exact.text(self.low), "high": exact.text(self.high)}
         if self.edges is not None:
             declaration["edges"] = [exact.text(edge) for edge in self.edges]
+        if self.missing:
+            declaration["missing"] = [exact.text(x) if isinstance(x, Fraction) else written(x) for x in self.missing]
         return declaration
 
 
@@ -136,6 +146,7 @@ def number(
     integer: bool = False,
     edges: Sequence[NumberLike] | None = None,
     keys: Iterable[int] | Mapping[int, str] | None = None,
+    missing: Iterable[NumberLike] = (),
     labels: Sequence[str] | None = None,
     unit: str | None = None,
     title: str | None = None,
@@ -149,6 +160,7 @@ def number(
         edges: the borders of bins, in rising order; grouping by the column then means grouping by these bins.
             Without low and high, the first and the last edge are the bounds.
         keys: whole numbers to group by, as for ``keys``, instead of edges; also a mapping to their labels.
+        missing: codes that are no values, such as 99 and 999; they count as missing, before the bounds.
         labels: a text for each bin or key, shown beside it.
         unit: the unit of the values, such as "hours"; it is shown, and changes no number.
         title: what the column is, in words.
@@ -169,7 +181,9 @@ def number(
     keys, texts = with_labels(keys, labels)
     listed = None if keys is None else _whole_keys(keys, borders)
     grid = _grid(*bounds, integer=integer)
-    column = Column("integer" if integer else "number", bounds[0], bounds[1], listed, edges=borders, grid=grid)
+    kind: Kind = "integer" if integer else "number"
+    codes = missing_codes(kind, missing, listed or ())
+    column = Column(kind, bounds[0], bounds[1], listed, edges=borders, grid=grid, missing=codes)
     return _presented(column, texts, unit, title)
 
 
@@ -201,6 +215,7 @@ def _whole_keys(values: Iterable[int], edges: tuple[Fraction, ...] | None) -> tu
 def keys(
     *values: Key | Iterable[Key] | Mapping[Any, str],
     other: str | None = None,
+    missing: Iterable[Key] = (),
     labels: Sequence[str] | None = None,
     unit: str | None = None,
     title: str | None = None,
@@ -211,103 +226,39 @@ def keys(
         values: the keys, all of one type: text, whole numbers, truth values or dates; or one list or array of them; or
             a mapping from keys to labels, such as {1: "men", 2: "women"}.
         other: count keys that are not listed under this name, instead of leaving them out.
+        missing: codes that are no values, such as "9"; they count as missing.
         labels: a text for each key, shown beside it.
         unit: the unit of keys that are numbers.
         title: what the column is, in words.
     """
     first, texts = with_labels(values[0], labels) if len(values) == 1 else (None, labels)
-    listed: tuple[Any, ...] = tuple(map(_plain_key, _listed((first,) if len(values) == 1 else values)))
-    kind = _one_kind(listed)
+    listed: tuple[Any, ...] = tuple(map(plain_key, listed_keys((first,) if len(values) == 1 else values)))
+    kind = one_kind(listed)
     for place, key in enumerate(listed, 1):
         if kind == "integer" and abs(key) > 2**53:
-            raise _refused(f"a number beyond 2^53 in place {place}")
+            raise refused_keys(f"a number beyond 2^53 in place {place}")
         if kind == "text" and ("\0" in key or not is_unicode(key)):
-            raise _refused(f"a text in place {place} that is not Unicode or holds a NUL")
+            raise refused_keys(f"a text in place {place} that is not Unicode or holds a NUL")
     if other is not None and (not isinstance(other, str) or not other or other in listed):
         raise InvalidParameter(other, "other", "a text that is not one of the keys")
-    return _presented(Column(kind, keys=listed, other=other), texts, unit, title)
+    column = Column(kind, keys=listed, other=other, missing=missing_codes(kind, missing, listed))
+    return _presented(column, texts, unit, title)
 
 
-def _refused(fault: str) -> InvalidRequest:
-    return InvalidRequest(
-        f"The list of keys has {fault}",
-        "Give one or more different texts, whole numbers up to 2^53, truth values or dates, all of one type.",
-    )
+def plain(
+    kind: str, missing: Iterable[Key | NumberLike] = (), *, unit: str | None = None, title: str | None = None
+) -> Column:
+    """Declare a column by its type alone: it can be used in conditions, but not in sums or to group by.
 
-
-def _listed(values: Sequence[Any]) -> Iterable[Any]:
-    """Return the keys that are given one by one, or as one list."""
-    if len(values) != 1 or isinstance(values[0], Key | bytes | bytearray | memoryview):
-        return values
-    try:
-        return tuple(values[0])
-    except TypeError:  # a single object that is not a list
-        return values
-
-
-def _plain_key(key: Any) -> Any:
-    """Return a key of NumPy as the same value of Python; a moment finer or coarser than a day is not a date."""
-    if isinstance(key, np.datetime64):
-        return key.item() if np.datetime_data(key.dtype)[0] == "D" else key
-    return key.item() if isinstance(key, np.bool_ | np.integer | np.str_) else key
-
-
-def _one_kind(listed: Sequence[Any]) -> Kind:
-    """Return the kind of all keys; refuse a list for its first fault, and say only its type and place."""
-    first: Kind | None = None
-    places: dict[Any, int] = {}
-    for place, key in enumerate(listed, 1):
-        kind = _kind_of(key)
-        fault = None
-        if kind is None:
-            what = "a missing key" if _is_missing(key) else f"something of type {type(key).__name__}"
-            fault = f"{what} in place {place}"
-        elif first is not None and kind != first:
-            fault = f"keys of different types ({first} in place 1, {kind} in place {place})"
-        elif key in places:
-            fault = f"the same key in places {places[key]} and {place}"
-        if fault is not None:
-            raise _refused(fault)
-        first, places[key] = kind, place
-    if first is None:
-        raise _refused("nothing in it")
-    return first
-
-
-def _is_missing(key: object) -> bool:
-    return key is None or type(key).__name__ in ("NAType", "NaTType") or (isinstance(key, float) and math.isnan(key))
-
-
-def written(key: Key) -> str | int | bool:
-    """Return a key as JSON and files store it: a date as ISO text."""
-    return key.isoformat() if isinstance(key, date) else key
-
-
-def _kind_of(key: object) -> Kind | None:
-    if isinstance(key, bool):
-        return "boolean"
-    if isinstance(key, datetime):  # a moment; pandas' NaT is one too
-        return None
-    for kind, name in ((str, "text"), (int, "integer"), (date, "date")):
-        if isinstance(key, kind):
-            return name  # type: ignore[return-value]
-    return None
-
-
-def is_unicode(text: str) -> bool:
-    """Return whether a text can be written in UTF-8."""
-    try:
-        text.encode()
-    except UnicodeError:
-        return False
-    return True
-
-
-def plain(kind: str, *, unit: str | None = None, title: str | None = None) -> Column:
-    """Declare a column by its type alone: it can be used in conditions, but not in sums or to group by."""
+    Args:
+        kind: text, number, integer, date or boolean.
+        missing: codes that are no values, such as 99; they count as missing.
+        unit: the unit of the values, such as "hours".
+        title: what the column is, in words.
+    """
     if kind not in KINDS:
         raise InvalidParameter(kind, "type", f"one of {', '.join(KINDS)}")
-    return _presented(Column(kind), None, unit, title)
+    return _presented(Column(kind, missing=missing_codes(kind, missing)), None, unit, title)
 
 
 def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:

@@ -101,8 +101,9 @@ def plan_bounds(schema: Schema, column: str, *, epsilon: Number, where: str | No
 
 def _widened(schema: Schema, name: str) -> Schema:
     """Return the schema in which the column has bounds that hold all bins."""
-    integer = schema.columns[name].kind == "integer"
-    return replace(schema, columns={**schema.columns, name: number(-_LARGEST, _LARGEST, integer=integer)})
+    column = schema.columns[name]
+    wide = number(-_LARGEST, _LARGEST, integer=column.kind == "integer")
+    return replace(schema, columns={**schema.columns, name: replace(wide, missing=column.missing)})
 
 
 def seen(plan: Plan) -> int:
@@ -244,12 +245,18 @@ class Bounds:
 
     def column(self) -> Column:
         """Return the declaration of the column with the bounds found."""
-        return number(self.low, self.high, integer=self.integer)
+        return number(self.low, self.high, integer=self.integer, missing=self._missing)
+
+    @property
+    def _missing(self) -> tuple[Any, ...]:
+        return self.release.plan.schema.columns[self.name].missing
 
     def to_toml(self) -> str:
         """Return the declaration as lines of a source file."""
         lines = [f"[columns.{report.toml_name(self.name)}]", f"low = {exact.text(self.low)}"]
         lines += [f"high = {exact.text(self.high)}", *(["integer = true"] if self.integer else [])]
+        if self._missing:
+            lines.append(f"missing = [{', '.join(map(report.toml, self._missing))}]")
         return "\n".join(lines) + "\n"
 
     @property

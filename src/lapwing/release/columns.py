@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ..measure.cells import Column
 from ..measure.measurement import Estimate
 from ..plan.plan import Plan
-from ..question.schema import Key, bin_names, written
+from ..question.codes import Key, written
+from ..question.schema import bin_names
 from . import arrow
 
 

@@ -40,9 +40,10 @@ from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE
 from ..noise.sampler import discrete_laplace
 from ..plan.plan import bar_confidence
+from ..question.codes import Key, written
 from ..question.condition import parse_condition
 from ..question.query import Condition, count, named, quoted
-from ..question.schema import MAX_ROWS_PER_PERSON, Column, Key, Schema, keys, written
+from ..question.schema import MAX_ROWS_PER_PERSON, Column, Schema, keys
 from . import arrow
 from .columns import csv_text, ends, key_values
 from .pipeline import answered, unfit
@@ -110,7 +111,7 @@ class KeyPlan:
             "query": self.text,
             "column": self.name,
             "neighbors": schema.neighbors,
-            "columns": {name: schema.columns[name].kind for name in self.lowered.columns},
+            "columns": {name: _read_as(schema.columns[name]) for name in self.lowered.columns},
             "keys_per_person": self.keys_per_person,
         }
         if described := schema.file.describe():
@@ -155,6 +156,12 @@ class KeyPlan:
     def surely(self) -> int:
         """The smallest count with which a key is shown in 95 of 100 cases."""
         return self.threshold + DiscreteLaplace(self.scale).quantile(NINETY_FIVE)
+
+
+def _read_as(column: Column) -> str | dict[str, Any]:
+    """Return what the cells of a column are read as; its bounds and keys do not matter here."""
+    described = {name: each for name, each in column.describe().items() if name in ("type", "missing")}
+    return described if column.missing else column.kind
 
 
 def plan_keys(
@@ -351,14 +358,18 @@ class Discovery:
                 f'"{other}" cannot be the name of all other keys: it is empty, or one that was found',
                 "Give another name; the same question again is free.",
             )
-        return keys(self.keys, other=other)
+        return replace(keys(self.keys, other=other), missing=self.plan.schema.columns[self.plan.name].missing)
 
     def to_toml(self, other: str | None = None) -> str:
         """Return the declaration as lines of a source file."""
         column = self.column(other)
         listed = ", ".join(report.toml(key) for key in column.keys or ())
         lines = [f"[columns.{report.toml_name(self.plan.name)}]", f"keys = [{listed}]"]
-        return "\n".join(lines if other is None else [*lines, f"other = {report.toml(other)}"]) + "\n"
+        if other is not None:
+            lines.append(f"other = {report.toml(other)}")
+        if column.missing:
+            lines.append(f"missing = [{', '.join(map(report.toml, column.missing))}]")
+        return "\n".join(lines) + "\n"
 
     @property
     def rows(self) -> list[dict[str, Any]]:

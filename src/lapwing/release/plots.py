@@ -9,7 +9,7 @@ from typing import Any
 
 from ..measure.measurement import Estimate
 from ..plan.plan import Plan
-from ..question.schema import written
+from ..question.codes import written
 from .columns import KeyColumn
 from .legend import about_key, about_statistic, axis
 

@@ -28,7 +28,7 @@ from ..measure.linear import Noisy
 from ..measure.measurement import Estimate
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.plan import Plan, bar_confidence, level_of
-from ..question.schema import Key, written
+from ..question.codes import Key, written
 from . import arrow, plots
 from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_columns, key_values
 from .estimate import Estimator

@@ -193,7 +193,10 @@ def test_init_then_plan(tmp_path, monkeypatch):
     (tmp_path / "my visits.csv").write_text(ROWS)
     assert "lapwing plan" in run("init", "my visits.csv").stdout
     assert "patient" in (tmp_path / "my_visits.toml").read_text()
-    assert "--force" in run("init", "my visits.csv", status=2).stderr
+    assert "has all of these columns: nothing was added" in run("init", "my visits.csv").stdout
+    assert "--force" in run("init", "my visits.csv", "--decimal", ",", status=2).stderr
+    (tmp_path / "other.csv").write_text(ROWS)
+    assert "--force" in run("init", "other.csv", "--output", "my_visits.toml", status=2).stderr
     run("init", "my visits.csv", "--force")
     assert "± 30" in run("plan", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
     assert "± 30" in run("release", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout

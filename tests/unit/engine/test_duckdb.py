@@ -35,9 +35,7 @@ def csv(data, folder, name="t.csv"):
     return str(folder / name)
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b",v\n0,1\n", b"v,2019\n", b"\nv\n", b"v\rw\r", b"sep=,\nv\n", b"\xff\xfev\0\n\0"]
-)
+@pytest.mark.parametrize("data", [b"", b"v,2019\n", b"\nv\n", b"v\rw\r", b"sep=,\nv\n"])
 def test_init_and_release_say_the_same_of_a_first_line(tmp_path, data):
     path = csv(data, tmp_path)
     with pytest.raises(errors.EngineError) as caught:
@@ -62,7 +60,7 @@ def test_a_file_with_another_separator_is_told(tmp_path, name, data, said):
 
 def test_a_header_that_is_not_utf8_is_told(tmp_path):
     path = csv("größe,w\n1,2\n".encode("latin-1"), tmp_path)
-    assert "not in UTF-8: write the file as UTF-8" in refusal(path, tmp_path, ["größe"])
+    assert "not in UTF-8: say its encoding in [file]" in refusal(path, tmp_path, ["größe"])
 
 
 def test_a_missing_column_of_a_frame_is_not_looked_for_with_init(tmp_path):
@@ -152,8 +150,8 @@ def test_how_headers_differ_is_told_without_a_name(tmp_path, other, said):
 
 
 def test_a_header_in_a_compressed_file_is_told_as_in_a_plain_one(tmp_path):
-    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b",v\n0,1\n"))
-    assert "index=False in pandas" in refusal(tmp_path / "t.csv.gz", tmp_path)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"v,2019\n0,1\n"))
+    assert "lapwing init --no-header" in refusal(tmp_path / "t.csv.gz", tmp_path)
 
 
 def test_people_that_are_large_floats_are_not_said_to_be_unread(tmp_path):

@@ -12,7 +12,10 @@ import pytest
 
 import lapwing as lw
 from lapwing import errors
+from lapwing.engine import reading
 from lapwing.engine.connect import connect
+from lapwing.question.codes import KINDS
+from lapwing.question.file import AS_USUAL
 from lapwing.question.schema import make_schema
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "source.md").read_text()
@@ -32,10 +35,10 @@ MISSING = {
 NAMES = {"number": "number, integer", "date": "date", "boolean": "boolean"}
 
 
-def rows(table, kinds, person=None):
+def rows(table, kinds, person=None, file=AS_USUAL):
     """Return the typed cells, and the person, of a table; in the steps that follow NaN and infinity are missing."""
-    schema = make_schema("t", kinds, person, None if person is None else 1, "add_remove", None)
-    opened = connect(table, "t")
+    schema = make_schema("t", kinds, person, None if person is None else 1, "add_remove", None, file=file)
+    opened = connect(table, "t", file)
     opened.check(schema, list(kinds))
     with opened.opened(schema, list(kinds), {}, None) as session:
         session._connection.execute("SET preserve_insertion_order = true; SET threads = 1")
@@ -153,3 +156,82 @@ def test_a_lazy_frame_is_not_collected_before_the_charge(tmp_path):
     with pytest.raises(errors.EngineError, match=r"Nothing was charged\. Collect it"):
         source.release(lw.count(), epsilon=1)
     assert source.ledger.spent == 0
+
+
+# ── files as they are described ──────────────────────────────────────────────────────────────────────────────
+
+MARKS = {
+    ("decimal", ","): {"1,5": 1.5, "-0,25": -0.25, "7": 7, ",5": 0.5, "5,": 5, "1,5e3": 1500, " 1,5 ": 1.5, "+2": 2},
+    ("decimal", ",", "thousands", "."): {"1.234,5": 1234.5, "1.234.567": 1234567, "12": 12, "1234,5": 1234.5},
+    ("thousands", ","): {"1,234.5": 1234.5, "12,345,678": 12345678, "5.5": 5.5, "1e3": 1000},
+    ("thousands", " "): {"1 234": 1234, " 12 ": 12},
+    ("thousands", "\u202f", "decimal", ","): {"1\u202f234,5": 1234.5},
+    ("thousands", "'"): {"1'234": 1234},
+    ("thousands", "_"): {"1_234": 1234},
+}
+NO_NUMBERS = {
+    ("decimal", ","): ["1.5", "1.000,5", "1,5,5", "1_000", ",", "", "-", "e5", "1,5x", "nan", "inf", "0x1", "1 000"],
+    ("decimal", ",", "thousands", "."): ["1.23", "12.34,5", "1.2345", "0.123", "1..234", ".234", "1.234.56", "1,234.5"],
+    ("thousands", ","): ["1,23", "12,34,567", "0,123", ",123", "1,2345", "1.234,567", "1_000"],
+    ("thousands", " "): ["1  234", "1\u00a0234", "1 23", "- 1"],
+}
+
+
+def typed(texts, kind, file, folder):
+    """Yield how each text is read from a CSV file, and from a column of texts of a Parquet file."""
+    frame = pl.DataFrame({"n": range(len(texts)), "x": texts})
+    frame.write_csv(folder / "t.csv", separator=file.delimiter or ",")
+    frame.write_parquet(folder / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        found = dict(rows(folder / name, {"n": "integer", "x": kind}, file=file))
+        yield [found[n] for n in range(len(texts))]
+
+
+@pytest.mark.parametrize("marks", MARKS)
+def test_E0_numbers_are_those_spelled_with_the_declared_marks(marks, tmp_path):
+    file = lw.file(**dict(zip(marks[::2], marks[1::2], strict=True)))
+    spelled, others = MARKS[marks], NO_NUMBERS.get(marks, [])
+    for found in typed([*spelled, *others], "number", file, tmp_path):
+        assert found == [*spelled.values(), *[None] * len(others)]
+    for found in typed(list(spelled), "boolean", file, tmp_path):
+        assert found == [value != 0 for value in spelled.values()]
+
+
+DATES = {
+    "%d.%m.%Y": (
+        ["01.03.2024", "1.3.2024", " 01.03.2024 "],
+        ["2024-03-01", "01.03.20245", "31.02.2024", "01.03.2024x"],
+    ),
+    "%m/%d/%Y": (["03/01/2024", "3/1/2024"], ["13/01/2024", "03/01/2024 10:00", "3-1-2024"]),
+    "%Y%m%d": (["20240301"], ["240301", "2024-03-01", "2024-0301"]),
+    "%d %b %Y": (["01 Mar 2024", "1 mar 2024"], ["1 März 2024"]),
+    "%d.%m.%Y %H:%M": (["01.03.2024 23:59"], ["01.03.2024", "01.03.2024 24:00"]),
+    "{%d}'%m'%y": (["{01}'03'24"], ["01'03'24"]),
+}
+
+
+@pytest.mark.parametrize("dates", DATES)
+def test_E0_dates_are_those_in_the_declared_pattern_from_end_to_end(dates, tmp_path):
+    read, others = DATES[dates]
+    for found in typed([*read, *others, "", "01.03.0000"], "date", lw.file(dates=dates), tmp_path):
+        assert found == [*[DAY] * len(read), *[None] * (len(others) + 2)]
+
+
+def test_E0_declared_texts_are_missing_in_every_kind_of_column_and_nobody(tmp_path):
+    file = lw.file(missing=["NA", "", "-", "it's {x}", "5"])
+    texts = ["NA", "a", "-", "it's {x}", "na", " NA", "5", "5.0"]
+    for table in (tables(texts, tmp_path)[i] for i in (0, 3)):
+        assert [row[0] for row in rows(table, {"x": "text"}, file=file)] == [
+            None, "a", None, None, "na", " NA", None, "5.0",
+        ]  # fmt: skip
+        assert [row[0] for row in rows(table, {"x": "number"}, file=file)] == [*[None] * 7, 5]
+        assert [row[1] for row in rows(table, {"x": "text"}, person="x", file=file)] == [
+            None, "a", None, None, "na", " NA", None, "5.0",
+        ]  # fmt: skip
+
+
+def test_a_description_that_says_nothing_changes_no_sql():
+    for type_name in ("VARCHAR", "BLOB", "JSON", "BIGINT"):
+        assert reading.person(type_name, lw.file()) == reading.person(type_name)
+        for kind in KINDS:
+            assert reading.cell(type_name, kind, lw.file()) == reading.cell(type_name, kind)

@@ -21,7 +21,8 @@ import numpy as np
 
 from ...errors import LapwingError
 from ...question import query
-from ...question.schema import KINDS, plain
+from ...question.codes import KINDS
+from ...question.schema import plain
 from ..finding import Finding
 from ..room import Room
 from ..tools.asking import Asking, cells

@@ -75,6 +75,7 @@ class _Asker:
     room: Room
     relation: Any
     path: str
+    text: str
     ledger: Path
     answers: dict[str, tuple[AskedQuestion, Made]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -83,6 +84,7 @@ class _Asker:
     def source(self, asked: AskedQuestion, ledger: Path | None = None) -> Source:
         """Return the source of a question; Parquet where the number of rows may be public by default."""
         given = self.path if asked.described.get("neighbors") == "change_one" else self.relation
+        given = self.text if "file" in asked.described else given
         return Source(given, **{**USUAL, "ledger": ledger or self.ledger, **asked.described})
 
     @cached_property
@@ -122,7 +124,9 @@ def _asker(room: Room) -> Iterator[_Asker]:
     path = room.parquet(table(), TYPES)
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE t AS FROM read_parquet({query.literal(path)})")
-        yield _Asker(room, connection.table("t"), path, room.path("ledger"))
+        text = str(room.path("csv"))
+        connection.table("t").write_csv(text)
+        yield _Asker(room, connection.table("t"), path, text, room.path("ledger"))
 
 
 def told(made: Made) -> dict[str, Any]:
@@ -163,6 +167,7 @@ _UNCHANGED = {
     "Column.unit": "shown beside the numbers",
     "Column.title": "shown beside the name",
     "KeyPlan.schema": "has its own fields",
+    "Schema.file": "has its own fields",
     "KeyPlan.dialect": "the engine, which counts the same",
     "RowsPlan.schema": "has its own fields",
     "RowsPlan.dialect": "the engine, which counts the same",

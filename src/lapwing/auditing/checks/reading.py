@@ -27,6 +27,7 @@ from .beside import CELLS, ODD, Library, beside, libraries, repeated, type_of
 from .formats import formats
 from .lines import lines
 from .naming import naming
+from .written import written
 
 
 def reading(room: Room) -> Iterator[Finding]:
@@ -48,6 +49,7 @@ def reading(room: Room) -> Iterator[Finding]:
     yield from naming(room)
     yield from lines(room)
     yield from formats(room)
+    yield from written(room)
 
 
 # --- people ---

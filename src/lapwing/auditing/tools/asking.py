@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import LapwingError
 from ...noise.entropy import EntropyForTests
+from ...question.file import File
 from ...question.query import Statistic, count
 from ...question.schema import Column
 from ...release.result import Release
@@ -46,11 +47,12 @@ class Asking:
     by: str | tuple[str, ...] = ()
     where: str | None = None
     person: str | None = None
+    file: File | None = None
 
     def source(self, table: Any) -> Source:
         """Return a source of a table, with a new ledger."""
         people: dict[str, Any] = {} if self.person is None else {"person": self.person, "rows_per_person": 1}
-        return self.room.source(table, columns=self.columns, epsilon=TOTAL, **people)
+        return self.room.source(table, columns=self.columns, epsilon=TOTAL, file=self.file, **people)
 
     def integers(self, table: Any) -> Integers | Refused:
         """Return the exact integers of a table, or how it was refused."""
@@ -85,7 +87,7 @@ class Asking:
         """What is released of a table without rows."""
         names = [*self.columns, *([] if self.person in (None, *self.columns) else [self.person])]
         empty = self.room.parquet({str(name): [] for name in names}, {str(name): "VARCHAR" for name in names})
-        return self.release(self.source(empty))
+        return self.release(replace(self, file=None).source(empty))
 
     @cached_property
     def noise(self) -> list[Any]:

@@ -22,6 +22,7 @@ import duckdb
 from ...errors import LapwingError
 from ...ledger.entry import Entry
 from ...ledger.ledger import Ledger
+from ...question.file import file
 from ...question.schema import Column, keys, number, plain
 from ...report import toml, toml_name
 from ...source import Source
@@ -33,7 +34,7 @@ from .others import say
 DAYS = [date(2024, 1, 1), date(2024, 2, 29)]
 
 COLUMNS: dict[str, tuple[dict[str, Any], Column]] = {
-    "x": ({"low": -2, "high": 7}, number(-2, 7)),
+    "x": ({"low": -2, "high": 7, "missing": [-1.5, 8.5]}, number(-2, 7, missing=["-1.5", "8.5"])),
     "y": ({"low": 0.5, "high": 9, "integer": True}, number("0.5", 9, integer=True)),
     "z": (
         {"type": "integer", "low": 0, "high": 9, "edges": [0, 3, 9], "labels": ["few", "many"], "unit": "days"},
@@ -41,12 +42,15 @@ COLUMNS: dict[str, tuple[dict[str, Any], Column]] = {
     ),
     "v": ({"edges": [0, 3, 9.5]}, number(edges=[0, 3, "9.5"])),
     "w": ({"low": 0, "high": 9, "keys": {"2": "two", "1": "one"}}, number(0, 9, keys={2: "two", 1: "one"})),
-    "k": ({"keys": ["b", "a", 'it\'s "c" \\ %'], "other": "rest"}, keys("b", "a", 'it\'s "c" \\ %', other="rest")),
+    "k": (
+        {"keys": ["b", "a", 'it\'s "c" \\ %'], "other": "rest", "missing": ["c"]},
+        keys("b", "a", 'it\'s "c" \\ %', other="rest", missing=["c"]),
+    ),
     "day": (
         {"keys": DAYS, "labels": ["first", "leap"], "title": "Day"},
         keys(DAYS, labels=["first", "leap"], title="Day"),
     ),
-    "u": ({"type": "text"}, plain("text")),
+    "u": ({"type": "text", "missing": ["few"]}, plain("text", ["few"])),
     "b": ({"type": "boolean"}, plain("boolean")),
 }
 """For each column its fields in a source file, and its declaration in Python."""
@@ -64,12 +68,15 @@ class Described:
         """Return the source as Python makes it; its ledger is in the folder if one is named."""
         declared = {name: column for name, (_, column) in COLUMNS.items()} if columns is None else columns
         named = {"ledger": folder / self.fields["ledger"]} if "ledger" in self.fields else {}
-        return Source(table, **{**self.fields, "columns": declared, **named})
+        told = {"file": file(**self.fields["file"])} if "file" in self.fields else {}
+        return Source(table, **{**self.fields, "columns": declared, **named, **told})
 
     def file(self, table: str, folder: Path) -> Path:
         """Write a source file into the folder; return its path."""
-        lines = [f"{name} = {_toml(value)}" for name, value in self.fields.items()]
+        lines = [f"{name} = {_toml(value)}" for name, value in self.fields.items() if name != "file"]
         lines.append(f"table = {toml(table)}")
+        if "file" in self.fields:
+            lines += ["[file]", *(f"{name} = {_toml(value)}" for name, value in self.fields["file"].items())]
         for name, (fields, _) in COLUMNS.items():
             lines.append(f"[columns.{toml_name(name)}]")
             lines += [f"{field} = {_toml(value)}" for field, value in fields.items()]
@@ -91,6 +98,13 @@ DESCRIBED = (
     }),
     Described("rows of a CSV file", "csv", {"name": "t", "neighbors": "change_one", "epsilon": 5, "delta": 0.01}),
     Described("few fields", "parquet", {"name": "größe", "epsilon": 5, "delta": 0.01}),
+    Described("rows of a text file in another form", "txt", {
+        "name": "t", "epsilon": 5, "delta": 0.01,
+        "file": {
+            "format": "csv", "delimiter": ";", "quote": "~", "encoding": "latin-1", "decimal": ",", "thousands": ".",
+            "dates": "%d.%m.%Y", "missing": ["NA", "."], "header": False, "names": [*"pxyzvwk", "day", "u", "b"],
+        },
+    }),
 )  # fmt: skip
 
 
@@ -121,10 +135,22 @@ def place(room: Room, ending: str, folder: Path) -> str:
         ['many', 'some'][1 + i % 2] AS u, i % 3 = 0 AS b FROM range({n}) AS r(i)"""
     if ending == "parquet":
         Path(room.select(sql)).rename(folder / "table.parquet")
+    elif ending == "txt":
+        with duckdb.connect() as connection:
+            rows = connection.execute(sql).fetchall()
+        text = "\n".join(";".join(_in_form(cell) for cell in row) for row in rows)
+        (folder / "table.txt").write_text(text, encoding="latin-1")
     else:
         with duckdb.connect() as connection:
             connection.sql(sql).write_csv(str(folder / f"table.{ending}"))
     return f"table.{ending}"
+
+
+def _in_form(cell: Any) -> str:
+    """Return a cell as the text file has it, with decimal commas and the day first."""
+    if isinstance(cell, date):
+        return f"{cell:%d.%m.%Y}"
+    return str(cell).replace(".", ",") if not isinstance(cell, str) else f"~{cell}~"
 
 
 def described(source: Source) -> dict[str, str]:

@@ -98,6 +98,7 @@ def _cells(column: Column) -> list[Any]:
             cells += ["", math.nan]  # how files and data frames write what is missing
     else:
         raise InvalidParameter(column, "domain", _ALLOWED)
+    cells += [float(code) if isinstance(code, Fraction) else code for code in column.missing]
     return list({(type(cell), repr(cell)): cell for cell in cells}.values())
 
 

@@ -16,7 +16,8 @@ from typing import Any
 from zlib import crc32
 
 from ...errors import LapwingError
-from ...question import query, schema
+from ...question import codes, query, schema
+from ...question.file import file
 from ...question.query import Statistic
 from ...question.schema import Column
 from ...source import Source
@@ -92,6 +93,22 @@ SOURCE: dict[str, tuple[Any, ...]] = {
     "neighbors": ("change_one",),
     "public_rows": (True, False),
     "version": ("1", "2", "", "1 ", "None"),
+    "file": (
+        file(decimal=","),
+        file(decimal="."),
+        file(thousands=","),
+        file(dates="%d.%m.%Y"),
+        file(dates="%m.%d.%Y"),
+        file(missing=["a"]),
+        file(missing=["a", "b"]),
+        file(format="csv"),
+        file(quote="'"),
+        file(quote=""),
+        file(delimiter=";"),
+        file(encoding="latin-1"),
+        file(header=False, names=["x", "u"]),
+        file(part="a"),
+    ),
 }
 """Values for the parameters of a source besides the usual ones; those of ``columns`` are made below."""
 
@@ -182,6 +199,7 @@ DECLARED: dict[str, dict[str, tuple[Any, ...]]] = {
         "integer": (False, True),
         "edges": (UNSET, (0, 3, 10), (0, 4, 10), (0, 3, 7, 10)),
         "keys": (UNSET, (1, 2), (2, 1), (1, 3)),
+        "missing": (UNSET, (4,), (4, 5), ("2.5",)),
         "labels": (UNSET, ("few", "many")),
         "unit": (UNSET, "hours"),
         "title": (UNSET, "how long"),
@@ -191,11 +209,17 @@ DECLARED: dict[str, dict[str, tuple[Any, ...]]] = {
             ("a", "b"), ("b", "a"), ("a", "A"), ("a", "b", "it's"), MANY, MANY[::-1], (*MANY[:60], "-", *MANY[61:]),
         ),
         "other": (UNSET, "rest", "others"),
+        "missing": (UNSET, ("c",), ("c", "-")),
         "labels": (UNSET, ("few", "many")),
         "unit": (UNSET, "hours"),
         "title": (UNSET, "how long"),
     },
-    "plain": {"kind": schema.KINDS, "unit": (UNSET, "hours"), "title": (UNSET, "how long")},
+    "plain": {
+        "kind": codes.KINDS,
+        "missing": (UNSET, ("2",), ("2", "3"), (date(2024, 1, 1),)),
+        "unit": (UNSET, "hours"),
+        "title": (UNSET, "how long"),
+    },
 }  # fmt: skip
 """Values of the parameters of functions that make a column."""
 

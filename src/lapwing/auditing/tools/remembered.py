@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ...engine.dialect import DUCKDB
 from ...engine.table import Field, Table
 from ...measure.cells import Progress
-from ...question.schema import Key, Schema
+from ...question.codes import Key
+from ...question.schema import Schema
 
 
 class Remembered(Table):

@@ -15,9 +15,10 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from ...question import query, schema
+from ...question import codes, query, schema
+from ...question.codes import Kind
 from ...question.query import Statistic
-from ...question.schema import Column, Kind
+from ...question.schema import Column
 from .conditions import Cells, DrawnCondition, draw_condition
 
 Row = tuple[Any, ...]
@@ -113,15 +114,23 @@ def typed(cell: Any, declared: Column, empty_is_missing: bool = False) -> Any:
     if cell is None or (empty_is_missing and cell == ""):
         return None
     if declared.kind in ("number", "integer"):
-        return Fraction(float(cell)) if math.isfinite(float(cell)) else None
-    return cell
+        if not math.isfinite(float(cell)):
+            return None
+        cell = Fraction(float(cell))
+    return None if cell in [_as_read(code) for code in declared.missing] else cell
+
+
+def _as_read(code: Any) -> Any:
+    """Return a code as cells are compared with it: a number as the nearest float."""
+    return Fraction(float(code)) if isinstance(code, Fraction) else code
 
 
 def _shown(column: Column) -> str:
     bounds = "" if column.low is None else f" from {column.low} to {column.high}"
     edges = "" if column.edges is None else f" edges {_list(column.edges)}"
     listed = "" if column.keys is None else f" keys {_list(column.keys[:6])}"
-    return f"{column.kind}{bounds}{edges}{listed}{'' if column.other is None else ' and other'}"
+    codes = "" if not column.missing else f" missing {_list(column.missing)}"
+    return f"{column.kind}{bounds}{edges}{listed}{'' if column.other is None else ' and other'}{codes}"
 
 
 def _list(values: Sequence[Any]) -> str:
@@ -150,6 +159,7 @@ def draw_world(seed: int) -> World:
         fields[random.choice([name for name in _NAMES if name not in fields])] = _keys(random)
     if turn.asks == "discover" and all(field.declared.kind == "number" for field in fields.values()):
         fields[random.choice([name for name in _NAMES if name not in fields])] = _plain(random, "text")
+    fields = {name: _coded(Random(f"codes {seed} {name}"), field) for name, field in fields.items()}
     described: dict[str, Any] = {"neighbors": turn.neighbors}
     form = random.choice(("Parquet",) * (20 if turn.has_public_n else 5) + FORMS)
     if turn.people:
@@ -218,6 +228,18 @@ def _stored(field: DrawnColumn) -> tuple[str, ...]:
 
 def _field(random: Random) -> DrawnColumn:
     return random.choice((_number, _number, _number, _keys, _keys, _plain))(random)
+
+
+def _coded(random: Random, field: DrawnColumn) -> DrawnColumn:
+    """Return a column in which, now and then, a cell that occurs is a code for missing."""
+    declared = field.declared
+    found = {typed(cell, declared) for cell in field.cells} - {None, *(declared.keys or ())}
+    if declared.kind == "boolean" or not found or random.random() < 0.7:
+        return field
+    code = random.choice(sorted(found))
+    if isinstance(code, Fraction) and abs(code) > 10**300:
+        return field
+    return replace(field, declared=replace(declared, missing=(code,)))
 
 
 def _number(random: Random) -> DrawnColumn:
@@ -295,7 +317,7 @@ def _keys(random: Random) -> DrawnColumn:
 
 
 def _plain(random: Random, only: Kind | None = None) -> DrawnColumn:
-    kind = random.choice(schema.KINDS) if only is None else only
+    kind = random.choice(codes.KINDS) if only is None else only
     cells: dict[str, tuple[Any, ...]] = {
         "text": (*random.sample(_TEXTS, 5), None),
         "number": (0.5, -2.0, 0.0, 1e12, math.nan, None),

@@ -1,0 +1,112 @@
+"""``lapwing init``: a source file for a table, with what can be recognised about its files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from .output import check_writable, format_option, print_json
+
+
+@click.command()
+@click.argument("table", metavar="TABLE")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="[default: TABLE.toml]")
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
+@click.option("--columns", metavar="NAMES", help="Write only these columns, for example age,cost.")
+@click.option("--delimiter", metavar="SIGN", help='The character between two fields, for example ";".')
+@click.option("--quote", metavar="SIGN", help='The character around fields, or "" if there is none.')
+@click.option("--encoding", metavar="NAME", help="utf-8, latin-1, windows-1252, utf-16, utf-16le or utf-16be.")
+@click.option("--no-header", is_flag=True, help="The first line is a row; the columns are named column1, column2, ….")
+@click.option("--decimal", metavar="MARK", help='The decimal mark, "." or ",".')
+@click.option("--thousands", metavar="MARK", help='The mark between groups of three digits, for example ".".')
+@click.option("--dates", metavar="PATTERN", help='How dates are written, for example "%d.%m.%Y".')
+@click.option("--missing", multiple=True, metavar="TEXT", help="A text that means that there is no value, such as NA.")
+@format_option
+def init(
+    table: str,
+    output: Path | None,
+    force: bool,
+    columns: str | None,
+    delimiter: str | None,
+    quote: str | None,
+    encoding: str | None,
+    no_header: bool,
+    decimal: str | None,
+    thousands: str | None,
+    dates: str | None,
+    missing: Sequence[str],
+    form: str,
+) -> None:
+    """Write a source file for TABLE, with its columns, for you to fill in.
+
+    TABLE is a path or glob of CSV or Parquet files, or a URL such as postgresql://user@host/database#table.  Bounds and
+    keys are left for you to fill in: taken from the data, they would reveal single people (the oldest, the richest, the
+    only one).
+
+    How a text file is written (delimiter, encoding, decimal comma, dates, codes for missing) is recognised from its
+    first lines as far as possible, and written to [file] of the source file; give an option where it is wrong.  No cell
+    is written or shown.
+
+    Run again on a table that has its source file, it adds columns that are new, and changes nothing else.
+
+    \b
+    lapwing init visits.parquet
+    lapwing init survey.csv --columns age,sex,hours
+    lapwing init 'postgresql://lapwing@db.example/clinic#visits'
+    """
+    from ..question.file import AS_USUAL, file
+    from ..source_file import NO_SECRET, describe
+
+    told = file(
+        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
+        quote=quote,
+        encoding=encoding,
+        decimal=decimal,
+        thousands=thousands,
+        dates=dates,
+        missing=missing,
+    )
+    chosen = None if columns is None else [name.strip() for name in columns.split(",")]
+    if not force and _add(table, output, told != AS_USUAL or no_header, chosen, form):
+        return
+    draft = describe(table, output.parent if output is not None else Path(), told, header=not no_header, chosen=chosen)
+    path = output or Path(f"{draft.name}.toml")
+    check_writable(path, force, path.resolve() == Path(table).resolve())
+    path.write_text(draft.text, encoding="utf-8")
+    if NO_SECRET in draft.text:
+        click.echo(NO_SECRET, err=True)
+    if form == "json":
+        print_json(source=str(path), columns=list(draft.columns), recognised=list(draft.recognised))
+        return
+    for line in draft.recognised:
+        click.echo(line)
+    click.echo(f"Wrote {path}.  Remove the # from the lines you need, fill in every ?, then:")
+    click.echo(f'  lapwing plan {path} "SELECT COUNT(*) FROM {draft.name}" --epsilon 0.1')
+
+
+def _add(table: str, output: Path | None, told: bool, chosen: Sequence[str] | None, form: str) -> bool:
+    """Add new columns to the source file of a table, if it has one; return whether it has."""
+    from ..source_file import added, source_name
+
+    path = output or Path(f"{source_name(table)}.toml")
+    if not path.is_file():
+        return False
+    more = added(path, table, chosen)
+    if more is None:
+        return False
+    if told:
+        raise click.UsageError(f"{path} exists: change its [file], or give --force to write it anew")
+    lines, names = more
+    if names:
+        check_writable(path, force=True, precious=False)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(lines)
+    if form == "json":
+        print_json(source=str(path), added=names)
+    elif names:
+        click.echo(f"Added {len(names)} column{'s' * (len(names) > 1)} to {path}: {', '.join(names)}.")
+    else:
+        click.echo(f"{path} has all of these columns: nothing was added.")
+    return True
