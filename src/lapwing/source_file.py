@@ -194,7 +194,7 @@ _COLUMNS = """\
 # A column that is not declared below cannot be named in a query.  Declare one of:
 #   low and high (and integer = true)   for sums, means, quantiles; values outside count as the bounds
 #   keys = [...]                        to group by it; every key is shown, even if it does not occur
-#   keys = {{"1" = "men", "2" = "women"}}  the same, with a label for each key (type = "integer" for whole numbers)
+#   keys = {"1" = "men", "2" = "women"}    the same, with a label for each key (type = "integer" for whole numbers)
 #   edges = [0, 18, 65, 120]            to group a number by bins
 #   type = "text" | "number" | "integer" | "date" | "boolean"   for WHERE, COUNT(x), discover and bounds
 #   title = "..." and unit = "..."      what the column is, for people: shown, and no part of a question

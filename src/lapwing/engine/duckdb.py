@@ -226,7 +226,7 @@ def _make_source(
         how = reading.cell(types[i], kind, schema.file) or f"CAST(NULL AS {DUCKDB.types[kind]})"
         cells.append(f"{how.format(x=f'c{i}')} AS {cell_name(name, DUCKDB)}")
         if given:
-            cells.append(f"{reading.given(types[i]).format(x=f'c{i}')} AS {given_name(name, DUCKDB)}")
+            cells.append(f"{reading.given(types[i], schema.file).format(x=f'c{i}')} AS {given_name(name, DUCKDB)}")
     if person is not None:
         cells.append(f"{person.format(x=f'c{len(columns)}')} AS person")
     connection.execute(f"CREATE VIEW source AS SELECT {', '.join(cells) or '1 AS one'} FROM given")

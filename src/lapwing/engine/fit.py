@@ -13,7 +13,7 @@ from ..measure.cells import Progress
 from ..question.schema import Column, Schema
 from .dialect import Dialect
 from .table import Session, Table
-from .write_sql import cell_name, given_name
+from .write_sql import cell_name, given_name, without_codes
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ def _cells_sql(schema: Schema, columns: Sequence[str], to: Dialect) -> str:
     read = [] if schema.person is None else ["person"]
     counts = ["COUNT(*)", "COUNT(*)" if schema.person is None else "COUNT(person)"]
     for i, name in enumerate(columns):
-        cell = cell_name(name, to)
-        if schema.columns[name].kind in ("number", "integer"):
-            cell = f"CASE WHEN {to.finite.format(x=cell)} THEN {cell} END"
-        read += [f"{cell} AS v{i}", f"{given_name(name, to)} AS g{i}"]
+        held = given_name(name, to)
+        if schema.columns[name].missing:  # a cell with a code for missing holds nothing
+            held = f"{held} AND ({cell_name(name, to)} IS NULL OR {without_codes(name, schema, to)} IS NOT NULL)"
+        read += [f"{without_codes(name, schema, to)} AS v{i}", f"{held} AS g{i}"]
         counts += _counts(f"v{i}", f"g{i}", schema.columns[name], to)
     return f"WITH cells AS (SELECT {', '.join(read) or '1 AS one'} FROM source)\nSELECT {_named(counts)}\n  FROM cells"
 

@@ -144,10 +144,14 @@ def cell(type_name: str, kind: Kind, file: File = AS_USUAL) -> str | None:
     return (how or {}).get(kind)
 
 
-def given(type_name: str) -> str:
-    """Return the SQL that says whether a cell ``{x}`` of this type holds anything; blank texts and NaN do not."""
+def given(type_name: str, file: File = AS_USUAL) -> str:
+    """Return the SQL that says whether a cell ``{x}`` of this type holds anything.
+
+    Blank texts, texts that mean missing, and NaN do not.
+    """
     if type_name == "VARCHAR":
-        return "COALESCE(trim({x}) <> '', FALSE)"
+        known = "".join(f" AND {{x}} <> {_fixed(text)}" for text in file.missing)
+        return f"COALESCE(trim({{x}}) <> ''{known}, FALSE)"
     return "({x} IS NOT NULL AND NOT isnan({x}))" if type_name in ("FLOAT", "DOUBLE") else "({x} IS NOT NULL)"
 
 

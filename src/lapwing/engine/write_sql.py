@@ -265,13 +265,19 @@ def _short_name(name: str) -> str:
     return name if len(encoded) <= _LONGEST_NAME else hashlib.sha256(encoded).hexdigest()[:32]
 
 
-def _cleaned(name: str, schema: Schema, to: Dialect) -> str:
+def without_codes(name: str, schema: Schema, to: Dialect) -> str:
     """Return the typed cell, with NaN, infinity and the codes of its column missing."""
     cell, column = cell_name(name, to), schema.columns[name]
     tests = [to.finite.format(x=cell)] if column.kind in ("number", "integer") else []
     if column.missing:
         tests.append(f"{cell} NOT IN ({', '.join(map(to.literal, column.missing))})")
-    return f"CASE WHEN {' AND '.join(tests)} THEN {cell} END AS {cell}" if tests else cell
+    return f"CASE WHEN {' AND '.join(tests)} THEN {cell} END" if tests else cell
+
+
+def _cleaned(name: str, schema: Schema, to: Dialect) -> str:
+    """Return the typed cell without its codes, under its name."""
+    cell, clean = cell_name(name, to), without_codes(name, schema, to)
+    return cell if clean == cell else f"{clean} AS {cell}"
 
 
 def _index(measurement: Measurement, to: Dialect) -> str:
