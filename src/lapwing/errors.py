@@ -27,7 +27,7 @@ LapwingError
 │   └── NoLedger               there is no ledger yet, and no total to make one with
 ├── BudgetExceeded             refused by the ledger; nothing read, nothing charged
 ├── LedgerError                the record is damaged, busy or out of reach; nothing is granted
-├── CannotDeclare              keys or bounds were looked for, and what was found cannot be declared
+├── CannotDeclare              keys, bounds or rows per person were looked for, and what was found cannot be declared
 ├── OutputError                an answer is recorded but could not be written
 └── EngineError                the engine failed; its own message is not shown, since it may quote a cell
 

@@ -165,6 +165,17 @@ def test_a_table_without_rows_and_a_source_without_columns():
     assert "fits the table" in str(lw.check(source_of(pd.DataFrame({"x": [1]}), {})))
 
 
+def test_a_wide_table_is_checked_in_several_queries():
+    frame = pd.DataFrame({f"c{i}": [i, i + 1] for i in range(210)} | {"p": ["a", "b"]})
+    columns = {f"c{i}": lw.keys(i, i + 1) if i % 2 else lw.number(0, i + 1) for i in range(210)}
+    found, seen, advice = checked(frame, columns, person="p", rows_per_person=1)
+    assert (len(seen), found.wrong, advice) == (210, False, {})
+    assert {each.values for each in found.columns} == {"all"}
+    narrow = {name: lw.keys(-1) for name in columns}
+    found, _, _ = checked(frame, narrow)
+    assert sum(each.wrong for each in found.advice) == 210
+
+
 def test_not_a_number_is_missing_and_infinity_is_no_value():
     frame = pd.DataFrame({"x": [np.nan] * 50 + [np.inf] * 5 + [1.0] * 45})
     _, columns, _ = checked(frame, {"x": lw.number(0, 1)})

@@ -6,14 +6,19 @@ each bound, and values that are not whole.  One counts values that are listed ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ..measure.cells import Progress
 from ..question.schema import Column, Schema
 from .dialect import Dialect
-from .table import Session, Table
+from .table import Session, T, Table
 from .write_sql import cell_name, given_name, without_codes
+
+_COUNTED, _JOINED = 200, 32
+"""How many columns one query counts, since servers limit what it returns; and how many tables of keys it joins, since
+engines take long to plan many joins."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +59,24 @@ def count_fit(
 
     def work() -> TableCounts:
         with table.opened(schema, columns, keyed, progress, given=True) as session:
-            found = _one_row(session, _cells_sql(schema, columns, to))
-            listed = _one_row(session, _keys_sql(keyed, to)) if keyed else iter(())
+            known: dict[str, int] = {}
+            for some in _batched(keyed.items(), _JOINED):
+                known |= zip(dict(some).values(), _one_row(session, _keys_sql(dict(some), to)), strict=True)
+            counted: dict[str, ColumnCounts] = {}
+            for names in _batched(columns, _COUNTED) or [[]]:
+                found = _one_row(session, _cells_sql(schema, names, to))
+                rows, with_person = next(found), next(found)
+                counted |= {name: _column(found, known.get(name)) for name in names}
             people = iter((0, 0)) if schema.person is None else _one_row(session, _people_sql(most))
-            rows, with_person = next(found), next(found)
-            known = {name: next(listed) for name in keyed.values()}
-            counted = {name: _column(found, known.get(name)) for name in columns}
             return TableCounts(rows, with_person, next(people), next(people), counted)
 
     return table.guarded("failed while it was read", "Nothing was charged.", work)
+
+
+def _batched(values: Iterable[T], size: int) -> list[list[T]]:
+    """Return the values in lists of this size."""
+    left = iter(values)
+    return list(iter(lambda: list(islice(left, size)), []))
 
 
 def _one_row(session: Session, sql: str) -> Iterator[int]:
