@@ -9,7 +9,8 @@ from lapwing.auditing.checks import identity as module
 from lapwing.auditing.checks.syntax import syntax
 from lapwing.auditing.room import Room
 from lapwing.measure import kinds
-from lapwing.question import query
+from lapwing.question import condition, query, sql
+from lapwing.question.schema import Column
 from lapwing.release import pipeline
 from lapwing.release.discover import KeyPlan
 
@@ -80,12 +81,26 @@ def test_sums_that_are_swapped_by_the_order_of_the_statistics_are_found(room, mo
 
 def test_conditions_without_brackets_are_found(room, monkeypatch):
     monkeypatch.setattr(query, "_inside", str)
-    assert "L2: a condition in the ledger is read as it was asked" in failures(module._conditions(room))
+    assert "L2: a condition in the ledger is read as it was asked" in failures(module.conditions(room))
 
 
 def test_conditions_that_are_read_wrongly_are_found(room, monkeypatch):
     monkeypatch.setitem(query._OPPOSITE, "<", ">")
-    assert "L2: a condition is read as SQL means it" in failures(module._conditions(room))
+    assert "L2: a condition is read as SQL means it" in failures(module.conditions(room))
+
+
+@pytest.mark.parametrize("door", [condition, sql])
+def test_values_that_cannot_occur_and_are_asked_are_found(room, monkeypatch, door):
+    monkeypatch.setattr(door, "check_literals", lambda condition, schema: None)
+    told = "L2: a condition is refused if a value in it cannot occur by the declaration, and only then"
+    assert failures(module.conditions(room)) == [told]
+
+
+def test_labels_that_are_part_of_a_question_are_found(room, monkeypatch):
+    describe = Column.describe
+    monkeypatch.setattr(Column, "describe", lambda self: {**describe(self), "labels": self.labels})
+    with module._asker(room) as asker:
+        assert "L2: another presentation is the same question" in failures(module._in_other_words(asker))
 
 
 def test_a_record_that_shows_another_answer_is_found(tmp_path, monkeypatch):
