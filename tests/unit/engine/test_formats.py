@@ -455,7 +455,7 @@ def test_texts_that_mean_that_there_is_no_value_are_missing(form, tmp_path):
 
 
 STORED = {"parquet", "folder", "hive", "sqlite", "duckdb", "arrow", "feather, compressed", "stata", "spss",
-          "spss, compressed", "sas transport"}  # fmt: skip
+          "spss, compressed", "sas transport", "sas"}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", MAKERS)
