@@ -19,7 +19,7 @@ from .survey_files import SasFiles, SpssFiles, StataFiles
 from .workbooks import Workbooks
 
 _FORMATS: dict[str, tuple[type[Files], tuple[str, ...]]] = {
-    "csv": (CsvFiles, (".csv", ".tsv", ".tab", ".txt")),
+    "csv": (CsvFiles, (".csv", ".tsv", ".tab", ".txt", ".dat")),
     "parquet": (ParquetFiles, (".parquet", ".pq")),
     "jsonl": (JsonLines, (".jsonl", ".ndjson")),
     "excel": (Workbooks, (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")),
