@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import ctypes
 import datetime as dt
 import gzip
 import io
@@ -15,6 +16,7 @@ import sqlite3
 import sys
 import zipfile
 from importlib import import_module
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 import duckdb
@@ -129,6 +131,45 @@ def statistics(name):
     return make
 
 
+def sas7bdat(folder):
+    """Write a SAS file by the functions of ReadStat that pyreadstat has but does not offer."""
+    library = ctypes.CDLL(next(str(file) for file in Path(pyreadstat.__file__).parent.glob("_readstat_writer*.so")))
+    for name in ("readstat_writer_init", "readstat_add_variable"):
+        getattr(library, name).restype = ctypes.c_void_p
+    parts = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    def write(data, size, _):
+        parts.append(ctypes.string_at(data, size))
+        return size
+
+    writer = ctypes.c_void_p(library.readstat_writer_init())
+    library.readstat_set_data_writer(writer, write)
+    columns = {}
+    for name in NAMES:
+        is_text = name in ("person", "key")
+        kind, width = (0, 12) if is_text else (5, 8)
+        columns[name] = ctypes.c_void_p(
+            library.readstat_add_variable(writer, name.encode(), kind, ctypes.c_size_t(width))
+        )
+    library.readstat_variable_set_format(columns["day"], b"DATE9")
+    library.readstat_begin_writing_sas7bdat(writer, None, ctypes.c_long(len(ROWS)))
+    for row in ROWS:
+        library.readstat_begin_row(writer)
+        for name, cell in row.items():
+            if cell is None:
+                library.readstat_insert_missing_value(writer, columns[name])
+            elif isinstance(cell, str):
+                library.readstat_insert_string_value(writer, columns[name], cell.encode())
+            else:
+                number = (cell - dt.date(1960, 1, 1)).days if isinstance(cell, dt.date) else cell
+                library.readstat_insert_double_value(writer, columns[name], ctypes.c_double(number))
+        library.readstat_end_row(writer)
+    library.readstat_end_writing(writer)
+    library.readstat_writer_free(writer)
+    return written(b"".join(parts), "t.sas7bdat", folder)
+
+
 # --- workbooks ---
 
 
@@ -240,4 +281,5 @@ MAKERS = {
     "spss": statistics("t.sav"),
     "spss, compressed": statistics("t.zsav"),
     "sas transport": statistics("t.xpt"),
+    "sas": sas7bdat,
 }

@@ -106,7 +106,11 @@ class DuckdbFiles(Files):
         tables = [title for title, *_, base in titles if base]
         listed = f" It has: {', '.join(tables)}." if owner and tables else ""
         if part is None and len(tables) != 1:
-            advice = f'Name the one that is meant: part = "…".{listed}' if tables else "Write it again."
+            advice = (
+                f"Name the one that is meant: part in [file], or lapwing init --part.{listed}"
+                if tables
+                else "Write it again."
+            )
             raise Problem(f"{name} has {len(tables) or 'no'} tables", advice)
         for title, schema, table, base in titles:
             if title == (part if part is not None else tables[0]):

@@ -1,6 +1,6 @@
 """JSON lines: each line is an object, whose names are the columns; so each row names its own cells.
 
-A line that is not a JSON object in UTF-8, or has more than 16 MB, is left out: what a row says depends on its own line
+A line that is not a JSON object in UTF-8, or has more than 2 MB, is left out: what a row says depends on its own line
 alone.  If an object has a name twice, the last counts.  A list or an object in a cell is missing.
 """
 
@@ -13,13 +13,14 @@ from typing import Any
 
 from . import compressed
 from .given import Wanted
+from .header import LONGEST
 from .objects import CHUNK, Columns, ObjectFiles
 from .table import Field, Problem
 
-LONGEST = 2**24
-"""Bytes of a line; a longer one is left out."""
-
 _BLOCK = 2**20
+_MOST_HELD = 2**26
+"""Bytes of lines whose cells are held at once."""
+
 _FIRST_ROWS = 1000
 """Rows whose names ``lapwing init`` lists."""
 
@@ -49,7 +50,7 @@ class JsonLines(ObjectFiles):
         return [Field(name, "VARCHAR") for name in names]
 
     def names(self, file: str) -> list[object]:
-        return list(dict.fromkeys(name for row in islice(_rows(file), _FIRST_ROWS) for name in row))
+        return list(dict.fromkeys(name for row, _ in islice(_rows(file), _FIRST_ROWS) for name in row))
 
     def check(self, wanted: Sequence[Wanted]) -> None:
         """Refuse, before anything is charged, a file that is not text, or a compressed one that is damaged."""
@@ -62,10 +63,17 @@ class JsonLines(ObjectFiles):
                 self._checked[file] = now
 
     def chunks(self, file: str, wanted: Sequence[Field], places: Sequence[int]) -> Iterator[Columns]:
-        rows = _rows(file)
         names = [field.name for field in wanted]
-        while chunk := list(islice(rows, CHUNK)):
-            yield [[_cell(row.get(name)) for row in chunk] for name in names] or [[None] * len(chunk)]
+        chunk: list[list[Any]] = []
+        held = 0
+        for row, size in _rows(file):
+            chunk.append([_cell(row.get(name)) for name in names])
+            held += size
+            if len(chunk) == CHUNK or held > _MOST_HELD:
+                yield _columns(chunk)
+                chunk, held = [], 0
+        if chunk:
+            yield _columns(chunk)
 
 
 def _check_start(start: bytes, file: str) -> None:
@@ -81,15 +89,20 @@ def _check_start(start: bytes, file: str) -> None:
         )
 
 
-def _rows(file: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file, one of each line."""
+def _columns(rows: Sequence[Sequence[Any]]) -> Columns:
+    """Return rows as columns; if none is wanted, as one column without values."""
+    return list(zip(*rows, strict=True)) or [[None] * len(rows)]
+
+
+def _rows(file: str) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield the objects of a file, one of each line, and how many bytes each has."""
     with compressed.opened(file) as stream:
         first = True
         for line in _lines(stream):
             row = _object(line.removeprefix(b"\xef\xbb\xbf") if first else line)
             first = False
             if row is not None:
-                yield row
+                yield row, len(line)
 
 
 def _lines(stream: Any) -> Iterator[bytes]:

@@ -10,10 +10,11 @@ from typing import Any
 
 import duckdb
 
+from ..question.file import File
 from ..question.query import literal, quoted
 from . import partitions
 from .connection import connected
-from .given import Cells, Files, Wanted
+from .given import CHANGED, Cells, Files, Wanted
 from .table import Field, Problem, short
 
 
@@ -22,6 +23,10 @@ class ParquetFiles(Files):
 
     title = "a Parquet file"
     options = ("decimal", "thousands", "dates", "missing")
+
+    def __init__(self, path: str, file: File) -> None:
+        super().__init__(path, file)
+        self._known: tuple[dict[str, tuple[int, ...]], list[Field]] = ({}, [])
 
     @property
     def paths(self) -> list[str]:
@@ -32,7 +37,15 @@ class ParquetFiles(Files):
         return inside or super().holds(file)
 
     def fields(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Field]:
-        files = self.paths
+        """Return the columns of the files and of their folders; they are looked at again only if one has changed."""
+        now = self.stamps()
+        known, fields = self._known
+        if now != known:
+            fields = self._fields(list(now), connection)
+            self._known = now, fields
+        return fields
+
+    def _fields(self, files: list[str], connection: duckdb.DuckDBPyConnection | None) -> list[Field]:
         for file in files:
             check_parquet(file)
         if connection is not None:
@@ -46,6 +59,8 @@ class ParquetFiles(Files):
 
     def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
         self._stamps = self.stamps()
+        if self.fields(connection) != list(fields):
+            raise Problem(*CHANGED)
         files, chosen = list(self._stamps), [fields[each.place] for each in wanted]
         named = partitions.named(self._base, files)
         sql = parquet_sql(files, [field.name for field in chosen], named)

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .given import CHANGED, Wanted
+from .header import LONGEST
 from .objects import CHUNK, Columns, ObjectFiles
 from .table import DescribedField, Field, Problem
 
@@ -69,8 +70,8 @@ class SqliteFiles(ObjectFiles):
             if [columns[at][0] for at in places if at < len(columns)] != [field.name for field in wanted]:
                 raise Problem(*CHANGED)
             _check_stored(file, [columns[at] for at in places])
-            names = ", ".join(_quoted(field.name) for field in wanted) or "1"
-            found = base.execute(f"SELECT {names} FROM {self._table(base, file)}")
+            chosen = ", ".join(_bounded(_quoted(field.name)) for field in wanted) or "1"
+            found = base.execute(f"SELECT {chosen} FROM {self._table(base, file)}")
             while rows := found.fetchmany(CHUNK):
                 yield list(zip(*rows, strict=True))
 
@@ -88,7 +89,11 @@ class SqliteFiles(ObjectFiles):
         listed = f" It has: {', '.join(tables)}." if owner and tables else ""
         if part is None:
             if len(tables) != 1:
-                advice = f'Name the one that is meant: part = "…".{listed}' if tables else "Write it again."
+                advice = (
+                    f"Name the one that is meant: part in [file], or lapwing init --part.{listed}"
+                    if tables
+                    else "Write it again."
+                )
                 raise Problem(f"{name} has {len(tables) or 'no'} tables", advice)
             return _quoted(tables[0])
         if part not in kinds:
@@ -196,6 +201,11 @@ def _affinity(kind: str) -> str:
         if any(word in kind for word in words):
             return name
     return "VARCHAR"
+
+
+def _bounded(column: str) -> str:
+    """Return the SQL for a cell; one that is longer than a record of a CSV file may be is missing."""
+    return f"CASE WHEN length(CAST({column} AS BLOB)) <= {LONGEST} THEN {column} END"
 
 
 def _quoted(name: str) -> str:

@@ -82,7 +82,8 @@ class Workbooks(ObjectFiles):
         if why == "password":
             return Problem(f"{name} is protected by a password", "Save it without one.")
         if why == "parts":
-            return Problem(f"{name} has {len(sheets)} sheets", f'Name the one that is the table: part = "…".{listed}')
+            advice = f"Name the one that is meant: part in [file], or lapwing init --part.{listed}"
+            return Problem(f"{name} has {len(sheets)} sheets", advice)
         if why == "no part":
             return Problem(f'{name} has no sheet "{self.file.part}"', f"Names are compared exactly.{listed}")
         return Problem(

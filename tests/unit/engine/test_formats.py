@@ -177,7 +177,7 @@ def test_a_line_that_is_no_object_is_left_out_and_the_others_stay(tmp_path):
     assert len(found) in (7, 8), "an object that is nested too deeply for Python is left out, or has no value"
 
 
-def test_a_json_line_of_more_than_16_mb_is_left_out_without_being_held(tmp_path):
+def test_a_json_line_of_more_than_2_mb_is_left_out_without_being_held(tmp_path):
     with (tmp_path / "t.jsonl").open("wb") as file:
         file.write(b'{"a": 1}\n{"a": "')
         for _ in range(40):
@@ -229,7 +229,7 @@ def test_of_several_sheets_one_is_named_and_only_init_shows_the_others(tmp_path)
     path = workbook(tmp_path / "t.xlsx", {"One": [["a"], [1]], "Two & 3": [["b"], [2]]})
     assert cells(path, {"b": "number"}, file=lw.file(part="Two & 3")) == [(2,)]
     told = refusal(path, tmp_path)
-    assert 'has 2 sheets. Nothing was charged. Name the one that is the table: part = "…".' in told
+    assert "has 2 sheets. Nothing was charged. Name the one that is meant: part in [file], or lapwing" in told
     assert "One" not in told
     assert "Two" not in refusal(path, tmp_path, file=lw.file(part="Three"))
     with pytest.raises(errors.EngineError, match="It has: One, Two & 3"):
@@ -280,6 +280,12 @@ def test_nothing_that_is_written_in_an_sqlite_file_runs(tmp_path):
     for part in ("f_data", "sqlite_schema", "T", 'a"; DROP TABLE t; --'):
         told = refusal(path, tmp_path, file=lw.file(part=part))
         assert "has no table" in told or "as a view or a virtual table" in told
+
+
+def test_a_cell_of_an_sqlite_file_with_more_than_2_mb_is_missing(tmp_path):
+    values = ["x" * 2_000_000, "x" * 2_000_001, "a\0" + "é" * 10**6, 7]
+    found = [None if cell is None else len(cell) for (cell,) in cells(in_sqlite(values, tmp_path), {"c": "text"})]
+    assert found == [2_000_000, None, None, 1]
 
 
 def test_a_sqlite_file_is_read_while_another_program_writes(tmp_path):
@@ -455,7 +461,7 @@ def test_texts_that_mean_that_there_is_no_value_are_missing(form, tmp_path):
 
 
 STORED = {"parquet", "folder", "hive", "sqlite", "duckdb", "arrow", "feather, compressed", "stata", "spss",
-          "spss, compressed", "sas transport"}  # fmt: skip
+          "spss, compressed", "sas transport", "sas"}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", MAKERS)
