@@ -2,14 +2,16 @@
 
 import math
 import random
+from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 
 import pytest
 
 import lapwing as lw
 from lapwing.engine.connect import connect
 from lapwing.measure.selection import ValueWeights, sorted_values
-from lapwing.question.schema import make_schema
+from lapwing.question.schema import Column, make_schema
 from lapwing.release.discover import plan_keys
 from lapwing.release.rows_per_person import plan_rows_per_person
 
@@ -230,3 +232,40 @@ def test_a_whole_release_on_every_engine(table_of, tmp_path):
     low, high = (source.bounds("x", epsilon=50).to_dict()[end] for end in ("low", "high"))
     assert float(low) <= 1 < float(high)
     assert source.plan(lw.count(), epsilon=1).sql == source.release(lw.count(), epsilon=1).plan.sql
+
+
+CODED = {
+    **COLUMNS,
+    "x": lw.number(-2, 7, integer=True, missing=[7, "1e18"]),
+    "y": lw.number("-0.5", 100, missing=["2.5", 100, "6.999999999999999"]),
+    "key": lw.keys(["a", "é"], other="rest", missing=["it's", "back\\slash", "${env:HOME}", "100%", "日本", "", "%s"]),
+    "code": lw.keys([-7, 3], missing=[0]),
+    "day": lw.plain("date", [date(9999, 12, 31)]),
+}
+
+
+def without_codes(row):
+    """Return the row with the codes of its columns missing."""
+    return {name: None if _is_code(CODED.get(name), cell) else cell for name, cell in row.items()}
+
+
+def _is_code(column, cell):
+    codes = [] if column is None or isinstance(column, str) else column.missing
+    return cell in [float(code) if isinstance(code, Fraction) else code for code in codes]
+
+
+@pytest.mark.parametrize("people", [True, False])
+def test_codes_are_missing_cells_on_every_engine(table_of, people):
+    bare = {name: replace(each, missing=()) if isinstance(each, Column) else each for name, each in CODED.items()}
+    asked = [
+        ((lw.count(), lw.sum("x"), lw.variance("y"), lw.count("key"), lw.count("day")), ("key", "code"), None),
+        ((lw.count(), lw.mean("y")), (), "x IS NULL OR NOT (y > 2) OR day > '2024-01-01'"),
+        ((lw.count(), lw.sum("y")), ("code",), "key IN ('it''s', 'a', '日本') OR x = 7"),
+    ]
+    for statistics, by, where in asked:
+        found = []
+        for columns, rows in ((CODED, ROWS), (bare, [without_codes(row) for row in ROWS])):
+            schema = schema_of(people, columns=columns)
+            plan = plan_of(schema, statistics, by, where)
+            found.append(engine_tally(schema, plan, table_of(rows)))
+        assert found[0] == found[1]

@@ -31,7 +31,7 @@ def failing(findings):
 def test_every_cell_row_and_name_is_read_by_itself_on_this_build(room):
     found = list(module.reading(room))
     assert [each for each in found if not each.passed] == []
-    assert len({each.what for each in found}) == len(found) == 110
+    assert len({each.what for each in found}) == len(found) == 125
     assert {each.false_alarm for each in found} == {0.0}
     assert CHECKS["reading"].check is module.reading
 
@@ -94,7 +94,7 @@ def test_people_that_become_one_are_found(room, monkeypatch, pandas):
 
 
 def test_people_as_floats_are_found(room, monkeypatch, pandas):
-    monkeypatch.setattr(engine.reading, "person", lambda kind: "CAST({x} AS VARCHAR)")
+    monkeypatch.setattr(engine.reading, "person", lambda kind, file=None: "CAST({x} AS VARCHAR)")
     found = module._missing_person(room, pandas)
     assert not found.passed
     assert found.told.endswith("people are counted, of 128")
