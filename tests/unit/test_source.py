@@ -361,7 +361,7 @@ def test_init_writes_a_file_that_works_once_it_is_filled_in(tmp_path, monkeypatc
     assert tomllib.loads(draft.text) == {"name": "visits", "table": "visits.parquet", "epsilon": 1, "columns": {}}
     text = draft.text.replace("# person = ?", 'person = "patient"').replace("# rows_per", "rows_per")
     text = text.replace("low = ?", "low = 0").replace("high = ?", "high = 9").replace("[?]", '["x"]')
-    (tmp_path / "visits.toml").write_text(re.sub(r"^# (.* = \{)", r"\1", text, flags=re.MULTILINE))
+    (tmp_path / "visits.toml").write_text(re.sub(r"^# (\S.* = \{ )", r"\1", text, flags=re.MULTILINE))
     source = lw.Source.open("visits.toml")
     assert source.release(lw.count(), by="odd 'n\"ame", epsilon=1).rows
     assert source.schema.person == "patient"

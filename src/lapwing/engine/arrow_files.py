@@ -11,7 +11,7 @@ import duckdb
 
 from .apart import need
 from .frame import UNKNOWN, Frame
-from .given import CHANGED, Cells, Files, Wanted
+from .given import CHANGED, Files, Handed, Wanted
 from .table import DescribedField, Field, Problem
 
 _MAGIC = b"ARROW1"
@@ -45,7 +45,7 @@ class ArrowFiles(Files):
                 self._checked[file, *places] = now
         return types
 
-    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         self._stamps = self.stamps()
         if self.fields() != list(fields):
             raise Problem(*CHANGED)

@@ -9,7 +9,7 @@ import duckdb
 from ..question.file import File
 from . import records
 from .connection import spill_folder
-from .given import Cells, Files, Wanted
+from .given import Files, Handed, Wanted
 from .header import lacking, same_header, text_form
 from .recognise import recognise
 from .recognised import Recognised
@@ -52,13 +52,13 @@ class CsvFiles(Files):
         """Refuse a file that is not well formed; a file is read again only if it has changed."""
         self._checked = {file: records.check(file, self.form, self._checked.get(file)) for file in self.paths}
 
-    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         self.check(wanted)
         places = [each.place for each in wanted]
         divided = [records.prepare(each, places, spill_folder(connection)) for each in self._checked.values()]
         chosen = ", ".join(f"c{at} AS c{i}" for i, at in enumerate(places)) or "1 AS one"
         sql = f"(SELECT {chosen} FROM ({records.read_sql(divided)}))"
-        return Cells(sql, ["VARCHAR"] * len(places), [False] * len(places))
+        return Handed(sql, ["VARCHAR"] * len(places), [False] * len(places))
 
     def check_unchanged(self) -> None:
         records.check_unchanged(list(self._checked.values()))

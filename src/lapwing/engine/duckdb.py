@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from os import PathLike, fspath
 from pathlib import Path
@@ -27,7 +28,7 @@ from .connection import connected
 from .dialect import DUCKDB
 from .files import files
 from .frame import UNKNOWN, Frame, Relation
-from .given import Given, Wanted
+from .given import Handed, Readable, Wanted
 from .recognised import Recognised
 from .table import DescribedField, Field, T, Table, interruptible, whole_columns
 from .write_sql import cell_name, given_name
@@ -48,7 +49,7 @@ class DuckDBTable(Table):
     def __init__(self, given: Any, name: str, file: File = AS_USUAL) -> None:
         super().__init__(name)
         if isinstance(given, str | PathLike):
-            self.given: Given = files(fspath(given), name, file)
+            self.given: Readable = files(fspath(given), name, file)
             return
         if file != AS_USUAL:
             raise ConflictingParameters("file", "table", "Only a table in files can be described by file.")
@@ -161,7 +162,7 @@ class DuckDBTable(Table):
         if schema.person is not None:
             self.check_person(cells.types[-1])
             person = "CAST({x} AS VARCHAR)" if cells.objects[-1] else reading.person(cells.types[-1], schema.file)
-        _make_source(connection, schema, columns, cells.types, person, given)
+        _make_source(connection, schema, columns, cells, person, given)
 
     def advice(self, error: BaseException) -> str:
         if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
@@ -215,18 +216,21 @@ def _make_source(
     connection: duckdb.DuckDBPyConnection,
     schema: Schema,
     columns: Sequence[str],
-    types: Sequence[str],
+    read: Handed,
     person: str | None,
     given: bool,
 ) -> None:
     """Make the view ``source``, with typed cells and the person, from ``given``, with the same as c0, c1, …."""
     cells = []
     for i, name in enumerate(columns):
-        kind = schema.columns[name].kind
-        how = reading.cell(types[i], kind, schema.file) or f"CAST(NULL AS {DUCKDB.types[kind]})"
+        kind, type_name = schema.columns[name].kind, read.types[i]
+        file = (
+            replace(schema.file, missing=()) if read.objects[i] else schema.file
+        )  # of objects, texts are gone already
+        how = reading.cell(type_name, kind, file) or f"CAST(NULL AS {DUCKDB.types[kind]})"
         cells.append(f"{how.format(x=f'c{i}')} AS {cell_name(name, DUCKDB)}")
         if given:
-            cells.append(f"{reading.given(types[i], schema.file).format(x=f'c{i}')} AS {given_name(name, DUCKDB)}")
+            cells.append(f"{reading.given(type_name, file).format(x=f'c{i}')} AS {given_name(name, DUCKDB)}")
     if person is not None:
         cells.append(f"{person.format(x=f'c{len(columns)}')} AS person")
     connection.execute(f"CREATE VIEW source AS SELECT {', '.join(cells) or '1 AS one'} FROM given")

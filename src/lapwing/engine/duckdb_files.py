@@ -9,7 +9,7 @@ import duckdb
 
 from ..question.query import literal, quoted
 from .connection import connected
-from .given import CHANGED, Cells, Files, Wanted
+from .given import CHANGED, Files, Handed, Wanted
 from .table import Field, Problem
 
 _MAGIC = (8, 12, b"DUCK")
@@ -36,7 +36,7 @@ class DuckdbFiles(Files):
             _, fields, computed = self._opened(temporary)
             self._check_stored([fields[each.place].name for each in wanted], computed)
 
-    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         self._stamps = self.stamps()
         table, now, computed = self._opened(connection)
         if now != list(fields):
@@ -44,7 +44,7 @@ class DuckdbFiles(Files):
         chosen = [fields[each.place] for each in wanted]
         self._check_stored([field.name for field in chosen], computed)
         columns = ", ".join(f"{quoted(field.name)} AS c{i}" for i, field in enumerate(chosen)) or "1 AS one"
-        return Cells(f"(SELECT {columns} FROM {table})", [field.type for field in chosen], [False] * len(chosen))
+        return Handed(f"(SELECT {columns} FROM {table})", [field.type for field in chosen], [False] * len(chosen))
 
     def _check_stored(self, names: Sequence[str], computed: Sequence[str]) -> None:
         for name in names:

@@ -13,7 +13,7 @@ import duckdb
 from ..question.query import literal
 from . import frames
 from .connection import connected, spill_folder
-from .given import Cells, Given, Wanted
+from .given import Handed, Readable, Wanted
 from .table import Field, Problem
 
 _COPIED = re.compile(
@@ -30,7 +30,7 @@ UNKNOWN = ""
 """The type of a column of a data frame, before DuckDB has seen it."""
 
 
-class Frame(Given):
+class Frame(Readable):
     """A data frame of pandas or Polars, or an Arrow table."""
 
     def __init__(self, frame: Any) -> None:
@@ -49,7 +49,7 @@ class Frame(Given):
         self._check_people(wanted)
         return list(cells.types)
 
-    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         self._check_people(wanted)
         return _registered(connection, self._frame, wanted)
 
@@ -68,15 +68,15 @@ class Frame(Given):
         return "", f"{advice} df.reset_index() makes an index a column." if library == "pandas" else advice
 
 
-def _registered(connection: duckdb.DuckDBPyConnection, frame: Any, wanted: Sequence[Wanted]) -> Cells:
+def _registered(connection: duckdb.DuckDBPyConnection, frame: Any, wanted: Sequence[Wanted]) -> Handed:
     """Return the columns of a frame, which is registered as ``frame``."""
     made, objects = frames.scannable(frame, wanted)
     connection.register("frame", made)
     types = [str(kind) for _, kind, *_ in connection.execute("DESCRIBE frame").fetchall()]
-    return Cells("frame", types, objects)
+    return Handed("frame", types, objects)
 
 
-class Relation(Given):
+class Relation(Readable):
     """A relation of DuckDB, evaluated once by its own connection."""
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
@@ -90,7 +90,7 @@ class Relation(Given):
         with self._lock:
             return list(map(Field, self._relation.columns, map(str, self._relation.types)))
 
-    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         places = [each.place for each in wanted]
         types = [fields[at].type for at in places]
         copy = str(Path(spill_folder(connection)) / "relation.parquet")
@@ -99,7 +99,7 @@ class Relation(Given):
         restored = [f"CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(types) if kind in _RESTORED]
         replaced = f" REPLACE ({', '.join(restored)})" if restored else ""
         sql = f"(SELECT *{replaced} FROM read_parquet({literal(copy)}))"
-        return Cells(sql, types, [False] * len(places))
+        return Handed(sql, types, [False] * len(places))
 
     def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
         return "", "Names are compared exactly: see relation.columns."

@@ -34,7 +34,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Cells:
+class Handed:
     """The needed cells: SQL with the columns c0, c1, …, their types, and which were objects, read one by one."""
 
     sql: str
@@ -42,7 +42,7 @@ class Cells:
     objects: Sequence[bool]
 
 
-class Given(ABC):
+class Readable(ABC):
     """A table that DuckDB reads."""
 
     is_text = False
@@ -65,7 +65,7 @@ class Given(ABC):
         """Return the names and types of all columns, in their order; the connection is used if one is needed."""
 
     @abstractmethod
-    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         """Return the SQL that reads columns on this connection."""
 
     def check(self, wanted: Sequence[Wanted]) -> list[str] | None:
@@ -99,7 +99,7 @@ class Given(ABC):
         return None
 
 
-class Files(Given):
+class Files(Readable):
     """A path or glob of files, and how they are written."""
 
     stored = True

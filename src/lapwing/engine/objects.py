@@ -13,7 +13,7 @@ import numpy as np
 
 from ..question.codes import Kind
 from . import frames
-from .given import CHANGED, Cells, Files, Wanted
+from .given import CHANGED, Files, Handed, Wanted
 from .table import Field, Problem
 
 CHUNK = 2**14
@@ -44,7 +44,7 @@ class ObjectFiles(Files):
     def chunks(self, file: str, wanted: Sequence[Field], places: Sequence[int]) -> Iterator[Columns]:
         """Yield the wanted columns of a file, in chunks of rows; if none is wanted, any column."""
 
-    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         self._stamps = self.stamps()
         if self.fields() != list(fields) and not self.named_by_rows:
             raise Problem(*CHANGED)
@@ -54,7 +54,7 @@ class ObjectFiles(Files):
         for file in self._stamps:
             for chunk in self.chunks(file, [fields[at] for at in places], places):
                 _insert(connection, self._texts(chunk, [each.kind for each in wanted]))
-        return Cells("objects", ["VARCHAR"] * len(wanted), [True] * len(wanted))
+        return Handed("objects", ["VARCHAR"] * len(wanted), [True] * len(wanted))
 
     def _texts(self, chunk: Columns, kinds: Sequence[Kind | None]) -> list[list[str | None]]:
         """Return the objects of a chunk as texts; those that mean that there is no value are missing."""

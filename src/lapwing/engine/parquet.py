@@ -14,7 +14,7 @@ from ..question.file import File
 from ..question.query import literal, quoted
 from . import partitions
 from .connection import connected
-from .given import CHANGED, Cells, Files, Wanted
+from .given import CHANGED, Files, Handed, Wanted
 from .table import Field, Problem, short
 
 
@@ -57,14 +57,14 @@ class ParquetFiles(Files):
         partitions.check_names(named, [field.name for field in fields])
         return [*fields, *(Field(name, "VARCHAR") for name in named)]
 
-    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Cells:
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         self._stamps = self.stamps()
         if self.fields(connection) != list(fields):
             raise Problem(*CHANGED)
         files, chosen = list(self._stamps), [fields[each.place] for each in wanted]
         named = partitions.named(self._base, files)
         sql = parquet_sql(files, [field.name for field in chosen], named)
-        return Cells(sql, [field.type for field in chosen], [False] * len(chosen))
+        return Handed(sql, [field.type for field in chosen], [False] * len(chosen))
 
     @property
     def _base(self) -> Path:

@@ -2,9 +2,9 @@
 
 A condition sees cells as they are, before bounds and keys are applied.  So a cell may hold what the declaration does
 not know; but a question about it would get noise, or all rows, for its ε.  Refused are: a text that is a label, and not
-a code; a value that is no declared key, unless ``other`` stands for such keys; a value beyond the bounds (at a bound is
-fine, and asks how many values lie beyond it), or beyond all keys; a fraction that equals no whole number.  Columns that
-are declared by their type alone allow every value.
+a code; a code for missing; a value that is no declared key, unless ``other`` stands for such keys; a value beyond the
+bounds (at a bound is fine, and asks how many values lie beyond it), or beyond all keys; a fraction that equals no whole
+number.  Columns that are declared by their type alone allow every other value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from .. import exact
 from ..errors import InvalidRequest
 from .codes import Key
-from .query import All, Compare, Condition, Missing, Not, OneOf, Some, Value, literal
+from .query import All, Compare, Condition, Missing, Not, OneOf, Some, Value, literal, quoted
 from .schema import Column, Schema
 
 _MOST_COMPARED = 2000
@@ -44,6 +44,8 @@ def check_literals(condition: Condition | None, schema: Schema) -> None:
 
 def _check(name: str, column: Column, value: Value, *, equal: bool) -> None:
     keys: tuple[Any, ...] = column.keys or ()
+    if equal and value in column.missing:
+        _refuse(name, value, "which counts as missing, by its declaration", f"Write {quoted(name)} IS NULL.")
     if isinstance(value, str) and value not in keys:
         refuse_label(name, column, value)
     if isinstance(value, Fraction) and column.kind == "integer" and equal and value.denominator > 1:

@@ -138,6 +138,11 @@ class Column:
             declaration["missing"] = [exact.text(x) if isinstance(x, Fraction) else written(x) for x in self.missing]
         return declaration
 
+    def read_as(self) -> str | dict[str, Any]:
+        """Return what its cells are read as, for JSON, where bounds and keys do not matter."""
+        described = {name: each for name, each in self.describe().items() if name in ("type", "missing")}
+        return described if self.missing else self.kind
+
 
 def number(
     low: NumberLike | None = None,

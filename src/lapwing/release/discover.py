@@ -111,7 +111,7 @@ class KeyPlan:
             "query": self.text,
             "column": self.name,
             "neighbors": schema.neighbors,
-            "columns": {name: _read_as(schema.columns[name]) for name in self.lowered.columns},
+            "columns": {name: schema.columns[name].read_as() for name in self.lowered.columns},
             "keys_per_person": self.keys_per_person,
         }
         if described := schema.file.describe():
@@ -156,12 +156,6 @@ class KeyPlan:
     def surely(self) -> int:
         """The smallest count with which a key is shown in 95 of 100 cases."""
         return self.threshold + DiscreteLaplace(self.scale).quantile(NINETY_FIVE)
-
-
-def _read_as(column: Column) -> str | dict[str, Any]:
-    """Return what the cells of a column are read as; its bounds and keys do not matter here."""
-    described = {name: each for name, each in column.describe().items() if name in ("type", "missing")}
-    return described if column.missing else column.kind
 
 
 def plan_keys(

@@ -109,7 +109,7 @@ class RowsPlan:
             "source": schema.name,
             "query": self.text,
             "neighbors": schema.neighbors,
-            "columns": {name: schema.columns[name].kind for name in self.lowered.columns},
+            "columns": {name: schema.columns[name].read_as() for name in self.lowered.columns},
             "person": schema.person,
             "borders": list(BORDERS),
         }

@@ -201,7 +201,7 @@ def test_init_then_plan(tmp_path, monkeypatch):
     assert "± 30" in run("plan", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
     assert "± 30" in run("release", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
     run("init", "none.csv", status=1)
-    run("init", "table.xlsx", status=2)
+    run("init", "table.docx", status=2)
 
 
 def test_an_output_of_an_unknown_kind_is_refused_before_anything_is_charged(visits, tmp_path):

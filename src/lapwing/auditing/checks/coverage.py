@@ -29,9 +29,10 @@ from ..finding import Finding
 from ..room import Room
 from ..tools.again import read_once
 from ..tools.chance import centred, held, independent, unbiased
+from ..tools.columns import DrawnColumn
 from ..tools.conditions import DrawnCondition
 from ..tools.truth import truths
-from ..tools.worlds import DrawnColumn, DrawnQuestion, World
+from ..tools.worlds import DrawnQuestion, World
 from .forecasts import forecasts
 from .forms import forms_of_answers
 from .formulas import formulas

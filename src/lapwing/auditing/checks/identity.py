@@ -330,7 +330,6 @@ def _groups() -> dict[str, list[AskedQuestion]]:
     amounts = (1, "1", 1.0, Fraction(1), "1.0", "1.000000000")
     reordered = {"columns": dict(reversed(COLUMNS.items()))}
     less = {"columns": {name: each for name, each in COLUMNS.items() if name in ("x", "y", "i")}}
-    wide = ({"columns": {**COLUMNS, "x": each}} for each in (schema.number(0, 1), "number"))
     shares = ({"x": 3, "y": 1}, {"y": 1, "x": 3}, {"y": "1.0", "x": "3"})
     return {
         "another order of the statistics": [_released(each) for each in orders],
@@ -356,6 +355,15 @@ def _groups() -> dict[str, list[AskedQuestion]]:
             _released(four[:2], by="k", where="b"),
             replace(_released(four[:2]), options={"where": "B = TRUE", "by": "k", "epsilon": 1}),
         ],
+        **_searches(reordered),
+        **{f"{ways[0]}, written in another way,": _ways(ways) for ways in _WAYS},
+    }  # fmt: skip
+
+
+def _searches(reordered: dict[str, Any]) -> dict[str, list[AskedQuestion]]:
+    """Return the same for what is looked for: keys, bounds, and rows per person."""
+    wide = ({"columns": {**COLUMNS, "x": each}} for each in (schema.number(0, 1), "number"))
+    return {
         "keys in other words": [
             AskedQuestion(
                 "", "discover", (), {"delta": delta, "epsilon": 1, "column": name, "where": "x>0 AND b"} | more,
@@ -377,7 +385,6 @@ def _groups() -> dict[str, list[AskedQuestion]]:
                 ("x>1.0 AND b", {**reordered, "rows_per_person": 9}),
             )
         ],
-        **{f"{ways[0]}, written in another way,": _ways(ways) for ways in _WAYS},
     }  # fmt: skip
 
 

@@ -24,10 +24,11 @@ from ...release.result import Release
 from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.again import with_cells, without_noise
+from ..tools.columns import DrawnColumn
 from ..tools.noise import all_inside, real_tail
 from ..tools.running import Running, pooled
 from ..tools.truth import missed
-from ..tools.worlds import DrawnColumn, DrawnQuestion, World, draw_world
+from ..tools.worlds import DrawnQuestion, World, draw_world
 
 SEED = 19
 _WORLDS = 256
