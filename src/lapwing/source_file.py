@@ -21,6 +21,7 @@ from .engine.table import DescribedField, Table
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, RequestError, Shown, suggestion
 from .question.codes import KINDS, Kind
 from .question.file import AS_USUAL, File, file
+from .question.labels import harmless
 from .question.schema import Column, keys, number, plain
 from .report import toml, toml_name
 
@@ -219,14 +220,19 @@ def _column(column: DescribedField, kind: str, read: Sequence[Kind]) -> str:
         body = 'type = "date"'
     else:
         body = "keys = [?]"
-    titled = f", title = {toml(column.title)}" if column.title else ""
+    title = harmless(column.title or "")
+    titled = f", title = {toml(title)}" if title else ""
     return f"{toml_name(column.name)} = {{ {body}{titled} }}"
 
 
 def _labelled(labels: Sequence[tuple[object, str]]) -> str:
     """Return codes with the labels that the table describes them by."""
-    codes = [(int(code) if isinstance(code, float) and code.is_integer() else code, label) for code, label in labels]
-    return "{" + ", ".join(f"{toml(str(code))} = {toml(label)}" for code, label in codes) + "}"
+    found: dict[str, str] = {}
+    for code, label in labels:
+        name = str(int(code) if isinstance(code, float) and code.is_integer() else code)
+        text = harmless(label) or name
+        found[name] = f"{text} ({name})" if text in found.values() else text
+    return "{" + ", ".join(f"{toml(name)} = {toml(text)}" for name, text in found.items()) + "}"
 
 
 def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:

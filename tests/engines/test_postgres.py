@@ -823,7 +823,7 @@ def test_odd_texts_mean_themselves_in_conditions_and_keys(postgres, conforming):
     ]
     for text in ODD:
         told = text.replace("'", "''")
-        for where in (f"key = '{told}'", f"key IN ('{told}', 'nothing')"):
+        for where in (f"key = '{told}'", f"key IN ('{told}')"):
             assert counted(schema, plan_of(schema, (lw.count(),), (), where), f"{postgres}#t")[0] == [(0, 1)], text
     with pytest.raises(errors.RequestError):
         plan_of(schema, (lw.count(),), (), "key = 'a\0b'")
@@ -971,12 +971,8 @@ def test_init_plan_and_release_from_the_command_line(clinic, tmp_path, monkeypat
     text = (tmp_path / "Visits_2.toml").read_text()
     assert "secret" not in made.output + text
     assert tomllib.loads(text)["table"] == url.replace(":secret@", "@")
-    for head, body in {
-        "x": "# low = ?\n# high = ?\n# integer = true",
-        "y": "# low = ?\n# high = ?",
-        "key": "# keys",
-    }.items():
-        assert re.search(rf"^# \[columns.{head}\] .*\n{re.escape(body)}", text, re.MULTILINE)
+    lines = "x = { low = ?, high = ?, integer = true }", "y = { low = ?, high = ? }", "key = { keys = [?] }"
+    assert all(f"\n# {line}\n" in text for line in lines)
     (tmp_path / "Visits_2.toml").write_text(f"{text}\n[columns.x]\nlow = 0\nhigh = 10\ninteger = true\n")
     asked = ("Visits_2.toml", "SELECT COUNT(*), AVG(x) FROM Visits_2", "--epsilon", "1")
     assert "WITH typed AS" in command("plan", *asked, "--sql").stdout

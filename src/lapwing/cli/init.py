@@ -23,6 +23,7 @@ from .output import check_writable, format_option, print_json
 @click.option("--thousands", metavar="MARK", help='The mark between groups of three digits, for example ".".')
 @click.option("--dates", metavar="PATTERN", help='How dates are written, for example "%d.%m.%Y".')
 @click.option("--missing", multiple=True, metavar="TEXT", help="A text that means that there is no value, such as NA.")
+@click.option("--part", metavar="NAME", help="The sheet or table that is meant, in a file that has several.")
 @format_option
 def init(
     table: str,
@@ -37,13 +38,14 @@ def init(
     thousands: str | None,
     dates: str | None,
     missing: Sequence[str],
+    part: str | None,
     form: str,
 ) -> None:
     """Write a source file for TABLE, with its columns, for you to fill in.
 
-    TABLE is a path or glob of CSV or Parquet files, or a URL such as postgresql://user@host/database#table.  Bounds and
-    keys are left for you to fill in: taken from the data, they would reveal single people (the oldest, the richest, the
-    only one).
+    TABLE is a path or glob of files (CSV, Parquet, JSON lines, Excel, SQLite, DuckDB, Arrow, Stata, SPSS, SAS), a
+    folder of Parquet files, or a URL such as postgresql://user@host/database#table.  Bounds and keys are left for you
+    to fill in: taken from the data, they would reveal single people (the oldest, the richest, the only one).
 
     How a text file is written (delimiter, encoding, decimal comma, dates, codes for missing) is recognised from its
     first lines as far as possible, and written to [file] of the source file; give an option where it is wrong.  No cell
@@ -67,6 +69,7 @@ def init(
         thousands=thousands,
         dates=dates,
         missing=missing,
+        part=part,
     )
     chosen = None if columns is None else [name.strip() for name in columns.split(",")]
     if not force and _add(table, output, told != AS_USUAL or no_header, chosen, form):
@@ -83,6 +86,7 @@ def init(
     for line in draft.recognised:
         click.echo(line)
     click.echo(f"Wrote {path}.  Remove the # from the lines you need, fill in every ?, then:")
+    click.echo(f"  lapwing check {path}")
     click.echo(f'  lapwing plan {path} "SELECT COUNT(*) FROM {draft.name}" --epsilon 0.1')
 
 

@@ -32,6 +32,12 @@ def shown_text(given: object, name: str) -> str | None:
     return str(given)
 
 
+def harmless(text: str) -> str:
+    """Return a text of a file as a label or title may be: on one line, not too long, and no formula."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(printable.split()).lstrip("=+-@ ")[:150].rstrip()
+
+
 def with_labels(given: Any, labels: object) -> tuple[Any, object]:
     """Return keys and labels; a mapping of keys has both."""
     if not isinstance(given, Mapping):

@@ -234,7 +234,7 @@ def test_of_several_sheets_one_is_named_and_only_init_shows_the_others(tmp_path)
     assert "Two" not in refusal(path, tmp_path, file=lw.file(part="Three"))
     with pytest.raises(errors.EngineError, match="It has: One, Two & 3"):
         describe(str(path), tmp_path)
-    _, text = describe(str(path), tmp_path, "One")
+    text = describe(str(path), tmp_path, lw.file(part="One")).text
     assert tomllib.loads(text)["file"] == {"part": "One"}
 
 
@@ -366,12 +366,12 @@ def test_user_missing_values_empty_texts_and_impossible_dates_are_missing(tmp_pa
 
 def test_init_writes_titles_and_labels_of_values_as_keys(tmp_path):
     for name, more in (("t.sav", {"variable_format": {"d": "DATETIME20"}}), ("t.dta", {})):
-        _, text = describe(str(survey(tmp_path / name, **more)), tmp_path)
-        lines = text.splitlines()
-        at = next(i for i, line in enumerate(lines) if "[columns.sex]" in line)
-        assert lines[at] == "# [columns.sex]                # double"
-        assert lines[at + 1] == '# title = "Sex of the\\nperson"'
-        assert lines[at + 2] == r'# keys = {"1" = "men", "2" = "wo\"men", "9" = "no answer"}'
+        text = describe(str(survey(tmp_path / name, **more)), tmp_path).text
+        keys = r'{"1" = "men", "2" = "wo\"men", "9" = "no answer"}'
+        line = f'sex = {{ keys = {keys}, title = "Sex of the person" }}'
+        assert f"\n# {line}\n" in text
+        (tmp_path / "made.toml").write_text(text.replace(f"# {line}", line))
+        assert lw.Source.open(tmp_path / "made.toml").schema.columns["sex"].labels == ("men", 'wo"men', "no answer")
     assert tomllib.loads(text)["epsilon"] == 1
 
 
@@ -606,18 +606,18 @@ def test_arrow_streams_and_damaged_texts_are_refused(tmp_path):
 
 
 def test_init_knows_the_types_that_a_file_describes(tmp_path):
-    for form, types in (("sqlite", ["text", "bigint", "double", "text", "date", "boolean"]),
-                        ("duckdb", ["text", "bigint", "double", "text", "date", "boolean"]),
-                        ("arrow", ["text", "bigint", "double", "text", "date", "boolean"]),
-                        ("spss", ["text", "double", "double", "text", "timestamp", "double"]),
-                        ("jsonl", ["as declared"] * 6), ("xlsx", ["as declared"] * 6)):  # fmt: skip
+    whole, real = "low = ?, high = ?, integer = true", "low = ?, high = ?"
+    text, day, truth = "keys = [?]", 'type = "date"', "keys = [false, true]"
+    for form, lines in (("sqlite", [text, whole, real, text, day, truth]), ("duckdb", [text, whole, real, text, day, truth]),
+                        ("arrow", [text, whole, real, text, day, truth]), ("spss", [text, real, real, text, day, real]),
+                        ("jsonl", [text] * 6), ("xlsx", [text] * 6)):  # fmt: skip
         folder = tmp_path / form
         folder.mkdir()
-        _, text = describe(str(MAKERS[form](folder)), folder)
-        said = [line.split("# ")[2] for line in text.splitlines() if line.startswith("# [columns.")]
-        assert said == types, form
-        assert tomllib.loads(text)["table"].startswith("t.") or Path(tomllib.loads(text)["table"]).is_absolute()
-        assert all(f"[columns.{name}]" in text for name in NAMES)
+        draft = describe(str(MAKERS[form](folder)), folder)
+        said = draft.text.partition("[columns]\n")[2].splitlines()
+        assert said == [f"# {name} = {{ {line} }}" for name, line in zip(NAMES, lines, strict=True)], form
+        table = tomllib.loads(draft.text)["table"]
+        assert table.startswith("t.") or Path(table).is_absolute()
 
 
 def test_files_of_a_glob_must_have_the_same_columns(tmp_path):

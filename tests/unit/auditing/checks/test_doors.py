@@ -138,7 +138,7 @@ def test_an_option_that_is_added_is_reported(monkeypatch):
 def test_a_command_that_charges_no_analyst_is_reported(monkeypatch):
     kept = [each for each in main.commands["bounds"].params if each.name != "analyst"]
     monkeypatch.setattr(main.commands["bounds"], "params", kept)
-    assert commands._lost() == ["analyst of bounds, which charges"]
+    assert set(commands._lost()) == {"analyst of bounds, which charges"}
 
 
 def test_commands_whose_output_is_not_the_record_are_found(room, frozen_noise):

@@ -115,7 +115,7 @@ def test_a_record_that_shows_another_answer_is_found(tmp_path, monkeypatch):
 
 
 def test_a_word_of_sql_that_has_no_effect_is_found(monkeypatch):
-    whole = module.sql.parse
+    whole = sql.parse
     monkeypatch.setattr(
         module.sql, "parse", lambda text, schema: whole(text.replace("ORDER BY x DESC", "ORDER BY x"), schema)
     )
@@ -128,6 +128,6 @@ def test_a_question_of_sql_that_is_no_longer_accepted_is_found(monkeypatch):
     def refuse(text, schema):
         raise errors.InvalidRequest("refused", "")
 
-    monkeypatch.setattr(module.sql, "parse", refuse)
+    monkeypatch.setattr(sql, "parse", refuse)
     (found,) = syntax()
     assert not found.passed

@@ -18,8 +18,8 @@ def test_every_parameter_and_field_is_used():
 
 def test_a_field_that_is_added_is_reported(monkeypatch):
     monkeypatch.setattr(module, "FIELDS", (*source_file.FIELDS, "owner"))
-    monkeypatch.setattr(module, "COLUMN_FIELDS", (*source_file.COLUMN_FIELDS, "unit"))
-    assert not_described() == ["owner of a source file", "unit of a column"]
+    monkeypatch.setattr(module, "COLUMN_FIELDS", (*source_file.COLUMN_FIELDS, "origin"))
+    assert not_described() == ["owner of a source file", "origin of a column"]
 
 
 @pytest.mark.parametrize("each", DESCRIBED, ids=lambda each: each.what)
