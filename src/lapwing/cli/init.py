@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,16 +31,9 @@ def init(
     output: Path | None,
     force: bool,
     columns: str | None,
-    delimiter: str | None,
-    quote: str | None,
-    encoding: str | None,
     no_header: bool,
-    decimal: str | None,
-    thousands: str | None,
-    dates: str | None,
-    missing: Sequence[str],
-    part: str | None,
     form: str,
+    **written: Any,
 ) -> None:
     """Write a source file for TABLE, with its columns, for you to fill in.
 
@@ -61,16 +55,9 @@ def init(
     from ..question.file import AS_USUAL, file
     from ..source_file import NO_SECRET, describe
 
-    told = file(
-        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
-        quote=quote,
-        encoding=encoding,
-        decimal=decimal,
-        thousands=thousands,
-        dates=dates,
-        missing=missing,
-        part=part,
-    )
+    if written["delimiter"] in ("\\t", "tab"):
+        written["delimiter"] = "\t"
+    told = file(**written)
     chosen = None if columns is None else [name.strip() for name in columns.split(",")]
     if not force and _add(table, output, told != AS_USUAL or no_header, chosen, form):
         return

@@ -608,8 +608,9 @@ def test_arrow_streams_and_damaged_texts_are_refused(tmp_path):
 def test_init_knows_the_types_that_a_file_describes(tmp_path):
     whole, real = "low = ?, high = ?, integer = true", "low = ?, high = ?"
     text, day, truth = "keys = [?]", 'type = "date"', "keys = [false, true]"
-    for form, lines in (("sqlite", [text, whole, real, text, day, truth]), ("duckdb", [text, whole, real, text, day, truth]),
-                        ("arrow", [text, whole, real, text, day, truth]), ("spss", [text, real, real, text, day, real]),
+    known = [text, whole, real, text, day, truth]
+    for form, lines in (("sqlite", known), ("duckdb", known), ("arrow", known),
+                        ("spss", [text, real, real, text, day, real]),
                         ("jsonl", [text] * 6), ("xlsx", [text] * 6)):  # fmt: skip
         folder = tmp_path / form
         folder.mkdir()

@@ -139,17 +139,15 @@ def _one_ledger(room: Room) -> Finding:
         query.count(), epsilon=TENTH, entropy=EntropyForTests(SEED)
     )
     wrong, tried = [], 0
-    for name, values in SOURCE.items():
-        for value in values if name != "name" else ():
-            each = Described("", "parquet", {**usual, **TOGETHER.get(name, {}), name: value})
-            made = {
-                "Source": each.python(str(folder / table), folder),
-                "a source file": Source.open(each.file(table, folder)),
-            }
-            tried += len(made)
-            wrong += [
-                f"{door} with {name} = {value!r}" for door, source in made.items() if source.ledger.spent != TENTH
-            ]
+    changed = [(name, value) for name, values in SOURCE.items() if name not in ("name", "file") for value in values]
+    for name, value in [*changed, ("file", {"missing": ["-"]}), ("file", {"format": "parquet"})]:
+        each = Described("", "parquet", {**usual, **TOGETHER.get(name, {}), name: value})
+        made = {
+            "Source": each.python(str(folder / table), folder),
+            "a source file": Source.open(each.file(table, folder)),
+        }
+        tried += len(made)
+        wrong += [f"{door} with {name} = {value!r}" for door, source in made.items() if source.ledger.spent != TENTH]
     return Finding(
         "L1: whatever else is declared, a table has one ledger",
         not wrong,

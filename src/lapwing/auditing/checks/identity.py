@@ -76,6 +76,7 @@ class _Asker:
     relation: Any
     path: str
     text: str
+    database: str
     ledger: Path
     answers: dict[str, tuple[AskedQuestion, Made]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -84,7 +85,8 @@ class _Asker:
     def source(self, asked: AskedQuestion, ledger: Path | None = None) -> Source:
         """Return the source of a question; Parquet where the number of rows may be public by default."""
         given = self.path if asked.described.get("neighbors") == "change_one" else self.relation
-        given = self.text if "file" in asked.described else given
+        if "file" in asked.described:
+            given = self.text if asked.described["file"].part is None else self.database
         return Source(given, **{**USUAL, "ledger": ledger or self.ledger, **asked.described})
 
     @cached_property
@@ -126,7 +128,10 @@ def _asker(room: Room) -> Iterator[_Asker]:
         connection.execute(f"CREATE TABLE t AS FROM read_parquet({query.literal(path)})")
         text = str(room.path("csv"))
         connection.table("t").write_csv(text)
-        yield _Asker(room, connection.table("t"), path, text, room.path("ledger"))
+        database = str(room.path("duckdb"))
+        connection.execute(f"ATTACH {query.literal(database)} AS kept")
+        connection.execute("CREATE TABLE kept.a AS FROM t; CREATE TABLE kept.b AS FROM t; DETACH kept")
+        yield _Asker(room, connection.table("t"), path, text, database, room.path("ledger"))
 
 
 def told(made: Made) -> dict[str, Any]:

@@ -108,6 +108,7 @@ SOURCE: dict[str, tuple[Any, ...]] = {
         file(encoding="latin-1"),
         file(header=False, names=["x", "u"]),
         file(part="a"),
+        file(part="b"),
     ),
 }
 """Values for the parameters of a source besides the usual ones; those of ``columns`` are made below."""

@@ -116,9 +116,7 @@ def test_a_record_that_shows_another_answer_is_found(tmp_path, monkeypatch):
 
 def test_a_word_of_sql_that_has_no_effect_is_found(monkeypatch):
     whole = sql.parse
-    monkeypatch.setattr(
-        module.sql, "parse", lambda text, schema: whole(text.replace("ORDER BY x DESC", "ORDER BY x"), schema)
-    )
+    monkeypatch.setattr(sql, "parse", lambda text, schema: whole(text.replace("ORDER BY x DESC", "ORDER BY x"), schema))
     (found,) = syntax()
     assert not found.passed
     assert "ORDER BY x DESC" in found.told
