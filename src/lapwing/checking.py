@@ -79,6 +79,8 @@ class SourceCheck:
     nobody: str | None = None
     beyond: str | None = None
     most: int | None = None
+    left_out: str = WORDS[0]
+    """The share of records that could not be read, of all records."""
 
     @property
     def wrong(self) -> bool:
@@ -93,6 +95,7 @@ class SourceCheck:
             "warning": f"{PRIVATE}  {WEAKENS}",
             "source": self.source,
             "empty": self.empty,
+            "left_out": self.left_out,
             "wrong": self.wrong,
             "columns": [vars(each) for each in self.columns],
             "people": None if self.person is None else people,
@@ -123,12 +126,14 @@ class SourceCheck:
             lines.append(f"Rows without a person ({self.person}): {self.nobody}.")
         if self.beyond is not None:
             lines.append(f"People with more than {self.most:,} {'row' if self.most == 1 else 'rows'}: {self.beyond}.")
+        if self.left_out != WORDS[0]:
+            lines.append(f"Records that cannot be read, and are left out: {self.left_out}.")
         if self.empty:
-            lines.append("The table has no rows.")
+            lines.append("No row can be read." if self.left_out != WORDS[0] else "The table has no rows.")
         for each in self.advice:
             mark = "WRONG" if each.wrong else "look"
             lines.append(f"{mark}: {'' if each.column is None else f'{each.column}: '}{each.what}.  {each.todo}")
-        if not self.advice:
+        if not self.advice and not self.empty:
             lines.append("The declaration fits the table.")
         return "\n".join(lines)
 
@@ -149,7 +154,7 @@ def check(source: Source, *, progress: Progress | None = None) -> SourceCheck:
 
 def _checked(schema: Schema, table: Table, progress: Progress | None) -> SourceCheck:
     advice, found = [], []
-    fields = table.fields()
+    fields = table.fields_of([*schema.columns, *([] if schema.person is None else [schema.person])])
     for name, column in schema.columns.items():
         try:
             (at,) = table.places([name], fields)
@@ -175,8 +180,13 @@ def _checked(schema: Schema, table: Table, progress: Progress | None) -> SourceC
         advice += _advice(name, schema.columns[name], counts.columns[name], counts.rows, table.is_csv)
     if read.person is not None:
         advice += _about_people(schema, counts)
+    if counts.left_out:
+        what = "records are left out: they have too few fields, are too long, or have bytes that are not UTF-8"
+        todo = "Look at delimiter, quote, encoding and names of [file], and for JSON lines at the line breaks."
+        advice.append(Advice(None, what, todo, not counts.rows))
     advice.sort(key=lambda each: not each.wrong)
-    about = SourceCheck(schema.name, counts.rows == 0, columns, tuple(advice))
+    lost = word(counts.left_out, counts.rows + counts.left_out)
+    about = SourceCheck(schema.name, counts.rows == 0, columns, tuple(advice), left_out=lost)
     if read.person is None:
         return about
     nobody, beyond = word(counts.rows - counts.with_person, counts.rows), word(counts.people_beyond, counts.people)
@@ -236,7 +246,8 @@ def _advice(name: str, column: Column, counts: ColumnCounts, rows: int, is_csv: 
         todo = f"Take bounds from what the column means.  {ask}"
         yield Advice(name, "values beyond the bounds count as the bounds", todo)
     if counts.broken:
-        yield Advice(name, "values that are not whole are rounded", 'Declare it as a number, without "integer".')
+        todo = 'Declare it as a number, without "integer".  Does a point divide thousands?  See thousands of [file].'
+        yield Advice(name, "values that are not whole are rounded", todo)
     yield from _about_keys(name, column, counts, is_csv)
 
 

@@ -36,7 +36,7 @@ def shown(value: object, width: float | None = None) -> str:
 
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Container[int]) -> str:
     """Return lines with aligned columns, those in ``left`` flush left and the others flush right."""
-    lines = [[_printable(cell) for cell in line] for line in (heads, *rows)]
+    lines = [[printable(cell) for cell in line] for line in (heads, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
     return "\n".join(
         "  "
@@ -48,7 +48,8 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Contai
     )
 
 
-def _printable(cell: str) -> str:
+def printable(cell: str) -> str:
+    """Return a text for one line of a terminal or a comment."""
     return "".join(c if c.isprintable() else "�" for c in cell)
 
 

@@ -11,6 +11,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,14 +55,20 @@ class Draft(NamedTuple):
 
 
 def describe(
-    table: str, folder: Path, told: File = AS_USUAL, *, header: bool = True, chosen: Sequence[str] | None = None
+    table: str,
+    folder: Path,
+    told: File = AS_USUAL,
+    *,
+    header: bool = True,
+    chosen: Sequence[str] | None = None,
+    name: str | None = None,
 ) -> Draft:
     """Return a source file for a table, which will be in this folder.
 
     ``told`` is what is known about its files, ``header`` whether the first line has the names, and ``chosen`` the
-    columns to be written; all if it is None.
+    columns to be written; all if it is None.  Without a name, the source is called as the table is.
     """
-    name = source_name(table)
+    name = name or source_name(table)
     opened = connect(table, name, told)
     found = opened.recognised(header)
     if found is not None:
@@ -208,7 +215,9 @@ def _column(column: DescribedField, kind: str, read: Sequence[Kind]) -> str:
     base = re.split("[(<]", kind)[0].upper()  # in brackets there may be values: those of an ENUM
     if not read:
         return f"{toml_name(column.name)} cannot be read as it is ({base.lower()}): use a view that converts it"
-    if column.labels:
+    if len(column.labels) == 1 and base in (*_NUMBERS, *_REALS):  # a number with a code that means something else
+        body = f"low = ?, high = ?, missing = [{toml(Fraction(str(column.labels[0][0])))}]"
+    elif column.labels:
         body = f"keys = {_labelled(column.labels)}"
     elif base in _NUMBERS:
         body = "low = ?, high = ?, integer = true"

@@ -53,7 +53,8 @@ def init(
     lapwing init 'postgresql://lapwing@db.example/clinic#visits'
     """
     from ..question.file import AS_USUAL, file
-    from ..source_file import NO_SECRET, describe
+    from ..release.files import in_place_of
+    from ..source_file import NO_SECRET, describe, source_name
 
     if written["delimiter"] in ("\\t", "tab"):
         written["delimiter"] = "\t"
@@ -61,10 +62,12 @@ def init(
     chosen = None if columns is None else [name.strip() for name in columns.split(",")]
     if not force and _add(table, output, told != AS_USUAL or no_header, chosen, form):
         return
-    draft = describe(table, output.parent if output is not None else Path(), told, header=not no_header, chosen=chosen)
+    folder, name = (Path(), None) if output is None else (output.parent, source_name(str(output)))
+    draft = describe(table, folder, told, header=not no_header, chosen=chosen, name=name)
     path = output or Path(f"{draft.name}.toml")
     check_writable(path, force, path.resolve() == Path(table).resolve())
-    path.write_text(draft.text, encoding="utf-8")
+    with in_place_of(path) as place:
+        place.write_text(draft.text, encoding="utf-8")
     if NO_SECRET in draft.text:
         click.echo(NO_SECRET, err=True)
     if form == "json":

@@ -56,6 +56,7 @@ class CsvFiles(Files):
         self.check(wanted)
         places = [each.place for each in wanted]
         divided = [records.prepare(each, places, spill_folder(connection)) for each in self._checked.values()]
+        self.left_out = sum(each.left_out for each in divided)
         chosen = ", ".join(f"c{at} AS c{i}" for i, at in enumerate(places)) or "1 AS one"
         sql = f"(SELECT {chosen} FROM ({records.read_sql(divided)}))"
         return Handed(sql, ["VARCHAR"] * len(places), [False] * len(places))

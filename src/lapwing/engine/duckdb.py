@@ -81,6 +81,10 @@ class DuckDBTable(Table):
     def folder(self) -> Path | None:  # type: ignore[override]
         return self.given.folder
 
+    @property
+    def left_out(self) -> int:
+        return self.given.left_out
+
     def holds(self, file: Path) -> bool:
         return self.given.holds(file)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from ..question.query import literal, quoted
+from ..report import printable
 from .connection import connected
 from .given import CHANGED, Files, Handed, Wanted
 from .table import Field, Problem
@@ -43,7 +44,7 @@ class DuckdbFiles(Files):
             raise Problem(*CHANGED)
         chosen = [fields[each.place] for each in wanted]
         self._check_stored([field.name for field in chosen], computed)
-        columns = ", ".join(f"{quoted(field.name)} AS c{i}" for i, field in enumerate(chosen)) or "1 AS one"
+        columns = ", ".join(f"{_binary(field)} AS c{i}" for i, field in enumerate(chosen)) or "1 AS one"
         return Handed(f"(SELECT {columns} FROM {table})", [field.type for field in chosen], [False] * len(chosen))
 
     def _check_stored(self, names: Sequence[str], computed: Sequence[str]) -> None:
@@ -104,7 +105,7 @@ class DuckdbFiles(Files):
             (f"{schema}.{table}" if schema != "main" else table, schema, table, base) for schema, table, base in found
         ]
         tables = [title for title, *_, base in titles if base]
-        listed = f" It has: {', '.join(tables)}." if owner and tables else ""
+        listed = f" It has: {', '.join(map(printable, tables))}." if owner and tables else ""
         if part is None and len(tables) != 1:
             advice = (
                 f"Name the one that is meant: part in [file], or lapwing init --part.{listed}"
@@ -124,3 +125,8 @@ class DuckdbFiles(Files):
             f'{name} has no table "{part}"',
             f'Names are compared exactly; in another schema than main, write part = "schema.table".{listed}',
         )
+
+
+def _binary(field: Field) -> str:
+    """Return a column whose texts are the same only if all of their characters are, whatever its collation says."""
+    return f'{quoted(field.name)} COLLATE "binary"' if field.type == "VARCHAR" else quoted(field.name)

@@ -77,3 +77,41 @@ class Transcoded(io.BufferedIOBase):
     def close(self) -> None:
         self._raw.close()
         super().close()
+
+
+_MARKED = b"\n\xef\xbb\xbf"
+
+
+class Unmarked(io.BufferedIOBase):
+    """A stream without the byte order marks that stand at the start of a line.
+
+    The first line of a file without a header is a row: a mark is ignored in all rows, or in none.
+    """
+
+    def __init__(self, raw: io.BufferedIOBase) -> None:
+        self._raw = raw
+        self._rest = b"\n"  # before the first line, and not part of the text
+        self._at_start = True
+        self.found = False
+        """Whether there was a mark in what was read so far."""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return text of about so many bytes; none only at the end."""
+        while True:
+            data = self._raw.read(size)
+            text = self._rest + data
+            open_end = next((n for n in (3, 2, 1) if data and text.endswith(_MARKED[:n])), 0)
+            text, self._rest = text[: len(text) - open_end], text[len(text) - open_end :]
+            clean = text.replace(_MARKED, b"\n")
+            self.found |= len(clean) < len(text)
+            if self._at_start and clean:
+                clean, self._at_start = clean[1:], False
+            if clean or not data:
+                return clean
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()

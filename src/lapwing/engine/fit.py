@@ -45,6 +45,7 @@ class TableCounts:
     people: int
     people_beyond: int
     columns: Mapping[str, ColumnCounts]
+    left_out: int = 0
 
     def __repr__(self) -> str:
         return "TableCounts(hidden)"
@@ -68,7 +69,7 @@ def count_fit(
                 rows, with_person = next(found), next(found)
                 counted |= {name: _column(found, known.get(name)) for name in names}
             people = iter((0, 0)) if schema.person is None else _one_row(session, _people_sql(most))
-            return TableCounts(rows, with_person, next(people), next(people), counted)
+            return TableCounts(rows, with_person, next(people), next(people), counted, table.left_out)
 
     return table.guarded("failed while it was read", "Nothing was charged.", work)
 

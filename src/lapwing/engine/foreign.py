@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from itertools import compress
 from typing import Any
 
 _CHUNK = 2**14
@@ -110,12 +111,25 @@ def _reader(form: str, file: str, encoding: str | None) -> tuple[Callable[..., A
 def statistics_names(file: str, form: str, encoding: str | None) -> Iterator[Any]:
     """Yield the names, the kinds, the titles and the labels of values, as the file describes its columns."""
     read, settings = _reader(form, file, encoding)
+    if form == "spss" and not file.lower().endswith(".por"):
+        settings["user_missing"] = True  # or the file would not tell which codes it marks as missing
     _, about = read(file, metadataonly=True, **settings)
     kinds = [_kind(form, about, name) for name in about.column_names]
     titles = [about.column_names_to_labels.get(name) for name in about.column_names]
-    labels = [about.variable_value_labels.get(name, {}) for name in about.column_names]
-    listed = [[[_plain(code), str(label)] for code, label in each.items()] for each in labels]
+    listed = [
+        [[_plain(code), str(label)] for code, label in about.variable_value_labels.get(name, {}).items()
+         if not any(_between(code, each) for each in about.missing_ranges.get(name, ()))]
+        for name in about.column_names
+    ]  # fmt: skip
     yield {"names": about.column_names, "kinds": kinds, "titles": titles, "labels": listed}
+
+
+def _between(code: Any, missing: dict[str, Any]) -> bool:
+    """Return whether a code is one of those that the file marks as missing."""
+    try:
+        return bool(missing["lo"] <= code <= missing["hi"])
+    except (KeyError, TypeError):
+        return False
 
 
 def _kind(form: str, about: Any, name: str) -> str:
@@ -132,12 +146,26 @@ def _kind(form: str, about: Any, name: str) -> str:
 def statistics_rows(file: str, form: str, encoding: str | None, names: Sequence[str]) -> Iterator[Any]:
     """Yield the columns of these names, in chunks."""
     read, settings = _reader(form, file, encoding)
-    columns, about = read(file, usecols=list(names), **settings)
+    if file.lower().endswith(".xpt"):
+        columns, about = read(file, **settings)
+        kept = [any(map(_is_given, row)) for row in zip(*columns.values(), strict=True)]
+        columns = {name: list(compress(columns[name], kept)) for name in names}
+    else:
+        columns, about = read(file, usecols=list(names), **settings)
     count = len(next(iter(columns.values()), []))
     readers = [_moments(form, _kind(form, about, name)) for name in names]
     for start in range(0, count, _CHUNK):
         parts = [columns[name][start : start + _CHUNK] for name in names]
         yield [[read_cell(cell) for cell in part] for read_cell, part in zip(readers, parts, strict=True)]
+
+
+_BLANKS = 0x20202020202020 / 2**56 * 16.0**-32
+"""The number that eight blanks are in a SAS transport file."""
+
+
+def _is_given(cell: Any) -> bool:
+    """Return whether a cell of a SAS transport file is more than blanks."""
+    return cell not in ("", _BLANKS)
 
 
 def _moments(form: str, kind: str) -> Callable[[Any], Any]:

@@ -51,6 +51,9 @@ class Readable(ABC):
     stored = False
     """Whether the rows are kept as they are, and not the result of a filter."""
 
+    left_out = 0
+    """How many records were left out when it was read last: a private number, for ``lapwing check``."""
+
     named_by_rows = False
     """Whether each row names its own cells, so that no declared column can be lacking."""
 

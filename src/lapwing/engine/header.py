@@ -60,18 +60,14 @@ class Start(NamedTuple):
 
     header: bytes
     rest: bytes
-    marked: bool
-    """Whether the file begins with a byte order mark."""
 
 
 def first_record(stream: io.BufferedIOBase, file: str, form: TextForm) -> Start:
     """Return the header of a file and the rest of what was read."""
-    text = stream.read(2**16)
-    marked = text.startswith(_BOM)
-    text = text.removeprefix(_BOM)
+    text = stream.read(2**16).removeprefix(_BOM)
     _check_format(text, file, form)
     if form.names is not None:
-        return Start(b"", text, marked)
+        return Start(b"", text)
     quote = ord(form.quote) if form.quote else -1
     while True:
         data = np.frombuffer(text, np.uint8)
@@ -80,7 +76,7 @@ def first_record(stream: io.BufferedIOBase, file: str, form: TextForm) -> Start:
         block = b"" if ends.size else stream.read(2**16)
         if not block:
             end = int(ends[0]) + 1 if ends.size else len(text)
-            return Start(text[:end], text[end:], marked)
+            return Start(text[:end], text[end:])
         text += block
         if len(text) > LONGEST:
             raise _refused(file, "has no line end in its first 2 MB", _WRITTEN)

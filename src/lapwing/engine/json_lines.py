@@ -7,12 +7,15 @@ alone.  If an object has a name twice, the last counts.  A list or an object in 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+import duckdb
+
+from ..question.codes import is_unicode
 from . import compressed
-from .given import Wanted
+from .given import Handed, Wanted
 from .header import LONGEST
 from .objects import CHUNK, Columns, ObjectFiles
 from .table import Field, Problem
@@ -26,9 +29,13 @@ _FIRST_ROWS = 1000
 
 _MOST_DIGITS = 400
 _WHITE = b" \t\r\n"
-_NOT_JSON = {b"PAR1": "a Parquet file", b"PK\x03\x04": "a ZIP archive", b"\x1f\x8b": "compressed by gzip",
-             b"BZh": "compressed by bzip2", b"\x28\xb5\x2f\xfd": "compressed by Zstandard",
+_MARK = b"\xef\xbb\xbf"
+"""A byte order mark, which is ignored at the start of every line: the first line of a file is a row like any other."""
+
+_NOT_TEXT = {b"\x1f\x8b": "compressed by gzip", b"\x28\xb5\x2f\xfd": "compressed by Zstandard",
              b"\xff\xfe": "in UTF-16", b"\xfe\xff": "in UTF-16"}  # fmt: skip
+_NOT_JSON = {**_NOT_TEXT, b"PAR1": "a Parquet file", b"PK\x03\x04": "a ZIP archive", b"BZh": "compressed by bzip2"}
+"""The kinds of files by their first bytes: those that no text in UTF-8 has, and, for the owner, others too."""
 
 
 class JsonLines(ObjectFiles):
@@ -50,23 +57,50 @@ class JsonLines(ObjectFiles):
         return [Field(name, "VARCHAR") for name in names]
 
     def names(self, file: str) -> list[object]:
-        return list(dict.fromkeys(name for row, _ in islice(_rows(file), _FIRST_ROWS) for name in row))
+        names = dict.fromkeys(name for row, _ in islice(_rows(file), _FIRST_ROWS) for name in row)
+        return [name for name in names if is_unicode(name)]
+
+    def check_names(self) -> None:
+        """Refuse a file that is probably of another kind, for ``lapwing init``: a row could look like one, too."""
+        for file in self.paths:
+            with compressed.opened(file) as stream:
+                start = stream.peek(8)[:8] if hasattr(stream, "peek") else b""
+            _check_start(start, file, _NOT_JSON)
+            if not start:
+                raise Problem(f'cannot be read: the file "{file}" is empty', "Write one JSON object on each line.")
+            if start.removeprefix(_MARK).lstrip(_WHITE).startswith(b"["):
+                raise Problem(
+                    f'cannot be read: the file "{file}" is one JSON list, not JSON lines',
+                    "Write each object on a line of its own, without brackets and commas around them.",
+                )
+            if not self.names(file):
+                raise Problem(
+                    f'cannot be read: none of the first lines of the file "{file}" is a JSON object',
+                    "Write each object on one line.",
+                )
 
     def check(self, wanted: Sequence[Wanted]) -> None:
         """Refuse, before anything is charged, a file that is not text, or a compressed one that is damaged."""
         for file, now in self.stamps().items():
             if self._checked.get(file) != now:
                 with compressed.opened(file) as stream:
-                    _check_start(stream.peek(8)[:8] if hasattr(stream, "peek") else b"", file)
+                    _check_start(stream.peek(8)[:8] if hasattr(stream, "peek") else b"", file, _NOT_TEXT)
                     while compressed.is_compressed(file) and stream.read(_BLOCK):
                         pass
                 self._checked[file] = now
+
+    def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
+        self.left_out = 0
+        return super().cells(connection, wanted, fields)
+
+    def _leave_out(self) -> None:
+        self.left_out += 1
 
     def chunks(self, file: str, wanted: Sequence[Field], places: Sequence[int]) -> Iterator[Columns]:
         names = [field.name for field in wanted]
         chunk: list[list[Any]] = []
         held = 0
-        for row, size in _rows(file):
+        for row, size in _rows(file, self._leave_out):
             chunk.append([_cell(row.get(name)) for name in names])
             held += size
             if len(chunk) == CHUNK or held > _MOST_HELD:
@@ -76,17 +110,10 @@ class JsonLines(ObjectFiles):
             yield _columns(chunk)
 
 
-def _check_start(start: bytes, file: str) -> None:
-    for signature, what in _NOT_JSON.items():
+def _check_start(start: bytes, file: str, kinds: Mapping[bytes, str]) -> None:
+    for signature, what in kinds.items():
         if start.startswith(signature):
             raise Problem(f'cannot be read: the file "{file}" is {what}, not JSON lines', "Write it as JSON lines.")
-    if not start:
-        raise Problem(f'cannot be read: the file "{file}" is empty', "Write one JSON object on each line.")
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip(_WHITE).startswith(b"["):
-        raise Problem(
-            f'cannot be read: the file "{file}" is one JSON list, not JSON lines',
-            "Write each object on a line of its own, without brackets and commas around them.",
-        )
 
 
 def _columns(rows: Sequence[Sequence[Any]]) -> Columns:
@@ -94,15 +121,15 @@ def _columns(rows: Sequence[Sequence[Any]]) -> Columns:
     return list(zip(*rows, strict=True)) or [[None] * len(rows)]
 
 
-def _rows(file: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield the objects of a file, one of each line, and how many bytes each has."""
+def _rows(file: str, leave_out: Callable[[], None] = lambda: None) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield the objects of a file, one of each line, and how many bytes each has; tell which lines have none."""
     with compressed.opened(file) as stream:
-        first = True
         for line in _lines(stream):
-            row = _object(line.removeprefix(b"\xef\xbb\xbf") if first else line)
-            first = False
+            row = _object(line.removeprefix(_MARK))
             if row is not None:
                 yield row, len(line)
+            elif line.strip():
+                leave_out()
 
 
 def _lines(stream: Any) -> Iterator[bytes]:

@@ -77,7 +77,11 @@ def _read_text(x: str, file: File = AS_USUAL) -> dict[Kind, str]:
     x = _present(x, file)
     number = _number(x, file)
     boolean = f"COALESCE(TRY_CAST({x} AS BOOLEAN), {_TRUTH.format(v=number)})"
-    day = _day(x) if file.dates is None else _day(f"try_strptime({x}, {_fixed(file.dates)})")
+    day = (
+        _day(x)
+        if file.dates is None
+        else _day(f"CASE WHEN regexp_matches({x}, '[0-9]') THEN try_strptime({x}, {_fixed(file.dates)}) END")
+    )
     return {"text": x, "number": number, "integer": number, "date": day, "boolean": boolean}
 
 

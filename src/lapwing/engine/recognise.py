@@ -17,6 +17,7 @@ from itertools import islice
 
 from ..question.codes import Kind
 from ..question.file import File
+from ..report import printable
 from . import records
 from .header import TextForm, reader, text_form
 from .recognised import Recognised
@@ -127,6 +128,8 @@ def _recognise_signs(data: bytes, whole: bool, usual: TextForm, found: Recognise
             read = _records(data, whole, tried)
             if read is None or (quote == "'" and not _encloses(data, tried)):
                 continue
+            if not quote and _enclosed(data, delimiter, '"'):  # then a quote that is not closed is damage
+                continue
             score = _regularity(read)
             if score > best and (score or quote):
                 best, form, rows = score, tried, read
@@ -170,9 +173,15 @@ def _regularity(rows: Rows) -> float:
 def _encloses(data: bytes, form: TextForm) -> bool:
     """Return whether single quotes enclose whole fields, and stand nowhere else but doubled."""
     text = data[: 2**16].decode("utf-8", "replace")
-    border = re.escape(form.separator)
-    fields = re.findall(rf"(?:^|{border})'(?:[^'\n]|'')*'(?={border}|\r?$)", text, re.MULTILINE)
-    return len(fields) > 1 and '"' not in text and sum(map(len, re.findall("'", "".join(fields)))) == text.count("'")
+    fields = _enclosed(data, form.separator, "'")
+    return len(fields) > 1 and '"' not in text and "".join(fields).count("'") == text.count("'")
+
+
+def _enclosed(data: bytes, delimiter: str, quote: str) -> list[str]:
+    """Return the fields of the first lines that are enclosed in quotes."""
+    text, border = data[: 2**16].decode("utf-8", "replace"), re.escape(delimiter)
+    pattern = rf"(?:^|{border}){quote}(?:[^{quote}\n]|{quote}{quote})*{quote}(?={border}|\r?$)"
+    return re.findall(pattern, text, re.MULTILINE)
 
 
 def _check_width(path: str, head: Sequence[str], cells: Rows) -> None:
@@ -223,6 +232,11 @@ def _recognise_marks(found: Recognised, columns: Sequence[Sequence[str]]) -> Non
         scores.append(sum(n for n, column in zip(fitting, columns, strict=True) if column and n >= _MOST * len(column)))
     best = max(scores)
     if scores[0] == best:
+        if any("." in "".join(column) and _share(column, _may_be_thousands) == 1 for column in columns):
+            found.doubts.append(
+                "The point in numbers: it may be a decimal mark or divide thousands, as in 1.234. If it divides, say "
+                'thousands = "." and decimal = ","; until then it is a decimal mark.'
+            )
         return
     simplest = [marks for marks, score in zip(_MARKS, scores, strict=True) if score == best]
     decimal, thousands = simplest[0]
@@ -250,7 +264,7 @@ def _recognise_dates(found: Recognised, head: Sequence[str], columns: Sequence[S
     if not patterns:
         return
     common = [each for each in next(iter(patterns.values())) if all(each in one for one in patterns.values())]
-    names = ", ".join(f'"{head[i] or f"column{i + 1}"}"' for i in patterns)
+    names = ", ".join(f'"{printable(head[i] or f"column{i + 1}")}"' for i in patterns)
     if usual or not common:
         found.doubts.append(
             f"Dates: those of {names} and of other columns are written in different patterns, and dates holds one "
@@ -283,6 +297,10 @@ def _is_date(cell: str, pattern: str) -> bool:
         return datetime.strptime(cell.strip(), pattern).year >= 1000 or "%y" in pattern
     except ValueError:
         return False
+
+
+def _may_be_thousands(cell: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?([1-9]\d{0,2}(\.\d{3})+|\d{1,3})\s*", cell) is not None
 
 
 def _share(column: Sequence[str], fits: Callable[[str], bool]) -> float:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from ..question.query import literal
 from . import compressed
-from .encodings import as_utf8
+from .encodings import Unmarked, as_utf8
 from .header import LONGEST, TextForm, check_line, first_record, names_in, reader
 from .table import Problem
 
@@ -92,6 +92,9 @@ class Records:
     needed: tuple[int, ...]
     """The columns, by position; at least one."""
 
+    left_out: int = 0
+    """How many records are in neither file: a private number, for ``lapwing check``."""
+
 
 def names(file: str, form: TextForm) -> list[str]:
     """Return the names of the columns of a CSV file, from its header if it has one."""
@@ -126,18 +129,18 @@ def check(file: str, form: TextForm, known: Checked | None = None) -> Checked:
     if known is not None and (known.file, known.form, known.stamp) == (file, form, stamp):
         return known
     with opened(file, form) as stream:
-        header, text, marked = first_record(stream, file, form)
+        header, text = first_record(stream, file, form)
         columns = _names(header, form, file)
         signs = _Form(form, len(columns))
         first = header or text[: text.find(b"\n") + 1]
         line_end = b"\r\n" if first.endswith(b"\r\n") else b"\n"
         plain = _readable_in_place(file, form) and not re.search(rb"[\r\n\0]", header.removesuffix(line_end))
-        plain = plain and (form.names is None or not marked)
         if plain:
             text = _without_plain_lines(stream, text, signs, line_end)
             plain = not text
         _check_quotes(stream, text, signs)
-    return Checked(file, form, tuple(columns), plain, line_end.decode(), stamp)
+        marked = isinstance(stream, Unmarked) and stream.found
+    return Checked(file, form, tuple(columns), plain and not marked, line_end.decode(), stamp)
 
 
 def whole_records(text: bytes, ended: bool, form: TextForm) -> bytes | None:
@@ -175,14 +178,17 @@ def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
         text = first_record(stream, current.file, form).rest
         plain.write(b"-\n")  # instead of the header, or a byte order mark in the first cell would be dropped
         odd.write(b"-\n")
+        left_out = 0
         for part in _parts(stream, text, signs):
             lines, records = part.divided(signs)
             plain.write(lines)
-            odd.write(_in_hexadecimal(records, signs, columns))
+            written = _in_hexadecimal(records, signs, columns)
+            odd.write(written)
+            left_out += part.number - lines.count(b"\n") - written.count(b"\n")
         has_odd = odd.tell() > len(b"-\n")
     if _stamp(current.file) != current.stamp:
         raise Problem(*_CHANGED)
-    return Records(plain.name, 1, "\n", form.separator, width, odd.name if has_odd else None, columns)
+    return Records(plain.name, 1, "\n", form.separator, width, odd.name if has_odd else None, columns, left_out)
 
 
 def read_sql(files: Sequence[Records]) -> str:
@@ -219,7 +225,8 @@ def _read_csv(
 
 def opened(file: str, form: TextForm) -> io.BufferedIOBase:
     """Return a stream of the text of a file, in UTF-8."""
-    return as_utf8(compressed.opened(file), form.encoding)
+    stream = as_utf8(compressed.opened(file), form.encoding)
+    return stream if form.names is None else Unmarked(stream)
 
 
 def _readable_in_place(file: str, form: TextForm) -> bool:
@@ -312,6 +319,11 @@ class _Lines(NamedTuple):
     line_end: bytes | None
     """That of all of them, if none has quotes."""
 
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return self.text.count(b"\n")
+
     def divided(self, form: _Form) -> tuple[bytes, bytes]:
         """Return the plain records without quotes, on lines that end with LF, and the odd ones as they are."""
         return (self.text if self.line_end == b"\n" else self.text.translate(None, form.sign + b"\r")), b""
@@ -326,6 +338,11 @@ class _Mixed(NamedTuple):
     """Which of the signs end a record."""
 
     passed: int
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.ends)
 
     def divided(self, form: _Form) -> tuple[bytes, bytes]:
         """As ``_Lines.divided``; records that are too short or too long are left out."""

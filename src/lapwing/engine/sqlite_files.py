@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..report import printable
 from .given import CHANGED, Wanted
 from .header import LONGEST
 from .objects import CHUNK, Columns, ObjectFiles
@@ -86,7 +87,7 @@ class SqliteFiles(ObjectFiles):
         )
         kinds = dict(base.execute(query).fetchall())
         tables = sorted(table for table, kind in kinds.items() if kind == "table")
-        listed = f" It has: {', '.join(tables)}." if owner and tables else ""
+        listed = f" It has: {', '.join(map(printable, tables))}." if owner and tables else ""
         if part is None:
             if len(tables) != 1:
                 advice = (

@@ -100,9 +100,15 @@ class SpssFiles(_Survey):
 
 
 class SasFiles(_Survey):
-    """A path or glob of SAS files."""
+    """A path or glob of SAS files.
+
+    Blanks fill up the end of a transport file, so blank rows there cannot be told from none: they are left out
+    everywhere, and the number of rows is private.
+    """
 
     title, form = "a SAS file", "sas"
+    is_text = True
+    stored = False
 
     def names(self, file: str) -> list[object]:
         if file.lower().endswith(".xpt") and Path(file).stat().st_size % 80:

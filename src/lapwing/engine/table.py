@@ -102,6 +102,11 @@ class Table(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property
+    def left_out(self) -> int:
+        """How many records were left out when it was read last: a private number, for ``lapwing check``."""
+        return 0
+
     @abstractmethod
     def fields(self) -> list[Field]:
         """Return the names and types of all columns, in their order, from the table's own description.

@@ -12,8 +12,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ..report import printable
 from .apart import Unread, need, told
-from .given import stamp
+from .given import Wanted, stamp
 from .objects import Columns, ObjectFiles
 from .table import Field, Problem
 
@@ -31,9 +32,12 @@ class Workbooks(ObjectFiles):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._known: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+        self._read: dict[str, tuple[int, ...]] = {}
 
     def names(self, file: str) -> list[object]:
-        return [name or None for name in self._head(file)["names"]]
+        """Return the names without those that are missing at the end: a stray cell beside the table is no column."""
+        names = [name or None for name in self._head(file)["names"]]
+        return names[: max((at for at, name in enumerate(names, 1) if name is not None), default=0)]
 
     def check_names(self) -> None:
         """Refuse a sheet whose first row is probably not a header, because its cells occur again."""
@@ -44,6 +48,14 @@ class Workbooks(ObjectFiles):
                     "its cells occurs again below",
                     "Put a row with the names of the columns first.",
                 )
+
+    def check(self, wanted: Sequence[Wanted]) -> None:
+        """Refuse, before anything is charged, a file that cannot be read to its end."""
+        for file, now in self.stamps().items():
+            if self._read.get(file) != now:
+                for _ in self.chunks(file, [], []):
+                    pass
+                self._read[file] = now
 
     def chunks(self, file: str, wanted: Sequence[Field], places: Sequence[int]) -> Iterator[Columns]:
         try:
@@ -78,7 +90,7 @@ class Workbooks(ObjectFiles):
     def _refused(self, file: str, reason: str, owner: bool) -> Problem:
         why, *sheets = reason.split("\n")
         name = f'cannot be read: the file "{file}"'
-        listed = f" It has: {', '.join(sheets)}." if owner and sheets else ""
+        listed = f" It has: {', '.join(map(printable, sheets))}." if owner and sheets else ""
         if why == "password":
             return Problem(f"{name} is protected by a password", "Save it without one.")
         if why == "parts":

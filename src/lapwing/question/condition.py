@@ -98,7 +98,7 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
                 return tree.args[part]  # type: ignore[no-any-return]
             problem = "a text that is not a condition" if part else "a text that is not a SELECT", _SHAPE
     except (SqlglotError, RecursionError, ValueError):
-        problem = "a text that is not valid SQL", _SHAPE
+        problem = "a text that is not valid SQL", f"{_SHAPE} A name that is a word of SQL needs double quotes."
     raise UnsupportedQuery(*problem)
 
 
@@ -230,9 +230,11 @@ def _value(node: exp.Expression, name: str, column: Column) -> Value:
     if value is None:
         if isinstance(node, exp.Literal) and node.is_string:
             refuse_label(name, column, str(node.this))
+        example = _EXAMPLES[family]
+        if family == "text" and isinstance(node, exp.Literal) and node.name.isalnum():
+            example = f"'{node.name}'"
         raise UnsupportedQuery(
-            f'a comparison of "{name}" with something that is not a {family}',
-            f"Write a literal such as {_EXAMPLES[family]}.",
+            f'a comparison of "{name}" with something that is not a {family}', f"Write a literal such as {example}."
         )
     return value
 

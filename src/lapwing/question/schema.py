@@ -426,6 +426,12 @@ def make_schema(
         rows_per_person = 1
     elif not isinstance(person, str) or not person:
         raise InvalidParameter(person, "person", "the name of a column")
+    elif person in declared and declared[person].missing:
+        raise InvalidSource(
+            name,
+            f'has codes for missing in the person column "{person}", which would be one person',
+            "List them as missing of [file], for a column of texts, or make them NULL in the table.",
+        )
     bound = None if rows_per_person is None else _most_rows(rows_per_person)
     if version is not None and (not isinstance(version, str) or len(version) > 200):
         raise InvalidParameter(version, "version", "a text")
