@@ -64,10 +64,12 @@ class Start(NamedTuple):
 
 def first_record(stream: io.BufferedIOBase, file: str, form: TextForm) -> Start:
     """Return the header of a file and the rest of what was read."""
-    text = stream.read(2**16).removeprefix(_BOM)
-    _check_format(text, file, form)
-    if form.names is not None:
+    text = stream.read(2**16)
+    if form.names is not None:  # and then no row begins with a byte order mark
+        _check_format(text, file, form)
         return Start(b"", text)
+    text = text.removeprefix(_BOM)
+    _check_format(text, file, form)
     quote = ord(form.quote) if form.quote else -1
     while True:
         data = np.frombuffer(text, np.uint8)
