@@ -1661,6 +1661,30 @@ MUTANTS = (
         "count, last = opened.verify(head), opened.head",
         "count, last = opened.verify(), opened.head",
     ),
+    Mutant(
+        "the collation of a DuckDB file decides which texts are the same",
+        "T18",
+        "reading",
+        "engine/duckdb_files.py",
+        """return f'{quoted(field.name)} COLLATE "binary"' if field.type == "VARCHAR" else quoted(field.name)""",
+        "return quoted(field.name)",
+    ),
+    Mutant(
+        "a byte order mark is ignored in the first row alone",
+        "T50",
+        "reading",
+        "engine/records.py",
+        "return stream if form.names is None else Unmarked(stream)",
+        "return stream",
+    ),
+    Mutant(
+        "a check does not tell that records were left out",
+        "T50",
+        "reading",
+        "engine/records.py",
+        'left_out += part.number - lines.count(b"\\n") - written.count(b"\\n")',
+        "left_out += 0",
+    ),
 )
 
 

@@ -11,7 +11,7 @@ import gzip
 import io
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,6 +20,7 @@ from typing import Any
 
 import duckdb
 
+from ...checking import check
 from ...question import query
 from ...question.file import File
 from ...question.query import literal
@@ -51,7 +52,8 @@ def formats(room: Room) -> Iterator[Finding]:
     for name, write in (("JSON lines", write_json), ("SQLite", write_sqlite)):
         yield _beside(room, name, write)
         yield _people(room, name, write)
-    yield _rows_left_out(room)
+    yield from _each_row(room)
+    yield from _rows_left_out(room)
     yield _damaged(room)
 
 
@@ -175,18 +177,65 @@ def _people(room: Room, name: str, write: Write) -> Finding:
     return Finding(f"{name}: people in one column", passed, f"{found} people are counted, of {len(people)}")
 
 
-def _rows_left_out(room: Room) -> Finding:
-    """Where a row may be left out because of what is in it, the number of rows is not taken as public."""
-    path = room.path("jsonl")
-    path.write_text('{"c": 1}\nx\n', encoding="utf-8")
-    source = room.source(path, columns={"c": number(0, 1)}, neighbors="change_one")
-    scale = source.plan(query.count(), epsilon=1).forecasts[0].scale
-    found = Asking(room, {"c": number(0, 1)}).people(path)
-    return Finding(
-        "JSON lines: the number of rows is private",
-        scale > 0 and found == 1,
-        f"of 2 lines, one of them no object, {found} are counted, with noise of scale {scale}",
-    )
+_MARK = "\ufeff"
+_WORDS = ("n", "N", "s", f"{_MARK}n", "ñ", "[", "PAR1", "", "{", '{"key": "n"}', "-")
+
+
+def _each_row(room: Room) -> Iterator[Finding]:
+    """The integers of a table are the sum of those of its rows, each in a file of its own, and each counts once.
+
+    The rows are made so that one could decide how another is read, or what kind of file it is.
+    """
+    columns = {"key": keys("n", "s", "N", "ñ", other="others")}
+    named = File(names=("key", "x"))
+    ways: dict[str, tuple[str, File | None, Callable[[Path, Sequence[str]], None]]] = {
+        "JSON lines": ("jsonl", None, lambda path, rows: _write_lines(path, map(_object_of, rows))),
+        "odd JSON lines": ("jsonl", None, _write_lines),
+        "CSV without a header": ("csv", named, lambda path, rows: _write_lines(path, [f"{row},1" for row in rows])),
+        "a DuckDB file with a collation": ("duckdb", None, _write_collated),
+    }
+    for name, (ending, file, write) in ways.items():
+        asking = Asking(room, columns, by="key", file=file)
+        words = [word for word in _WORDS if ending != "csv" or '"' not in word]  # a quote in a field refuses the file
+        found = []
+        for rows in (*([word] for word in words), words, words[::-1]):
+            path = room.path(ending)
+            write(path, rows)
+            found.append(asking.integers(path))
+        *each, one, other = [[] if isinstance(integers, Refused) else integers for integers in found]
+        right = [[sum(cells) for cells in zip(*parts, strict=True)] for parts in zip(*each, strict=False)]
+        told = f"{len(words)} rows are {one} and {other} in one file, and {right} in files of their own"
+        once = sum(map(sum, one)) <= len(words)
+        yield Finding(f"{name}: each row by itself", one == other == right != [] and once, told)
+
+
+def _object_of(word: str) -> str:
+    return _MARK * (word == "s") + json.dumps({"key": word})
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+
+
+def _write_collated(path: Path, words: Sequence[str]) -> None:
+    with duckdb.connect(str(path)) as database:
+        database.execute("CREATE TABLE t (key VARCHAR COLLATE NOCASE)")
+        database.executemany("INSERT INTO t VALUES (?)", [[word] for word in words])
+
+
+def _rows_left_out(room: Room) -> Iterator[Finding]:
+    """Where a row may be left out because of what is in it, the number of rows is private, and the owner is told."""
+    for name, ending, text in (("JSON lines", "jsonl", '{"c": 1}\nx\n'), ("CSV", "csv", 'c,d\n1,"2"\n3\n')):
+        path = room.path(ending)
+        path.write_text(text, encoding="utf-8")
+        source = room.source(path, columns={"c": number(0, 1)}, neighbors="change_one")
+        scale = source.plan(query.count(), epsilon=1).forecasts[0].scale
+        found, told = Asking(room, {"c": number(0, 1)}).people(path), check(source).left_out
+        yield Finding(
+            f"{name}: the number of rows is private",
+            scale > 0 and found == 1 and told == "many",
+            f"of 2 lines, one of them no row, {found} are counted, with noise of scale {scale}; left out: {told}",
+        )
 
 
 # --- what cannot be read ---
