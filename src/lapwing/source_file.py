@@ -107,12 +107,13 @@ def added(path: Path, table: str, chosen: Sequence[str] | None = None) -> tuple[
     same = place == table if is_url(table) else (path.parent / place).resolve() == Path(table).resolve()
     if not same:
         return None
-    opened = connect(table, "source", fields.get("file", AS_USUAL))
+    opened = connect(table, path.stem, fields.get("file", AS_USUAL))
     opened.check_names()
     found = opened.recognised()
     columns = _columns(opened, {} if found is None else found.types, chosen)
     mentioned = set(re.findall(_MENTIONED, path.read_text(encoding="utf-8-sig"), re.MULTILINE))
-    new = [name for name in columns if name not in declared and toml_name(name) not in mentioned]
+    known = {*declared, fields.get("person")}
+    new = [name for name in columns if name not in known and toml_name(name) not in mentioned]
     return "".join(f"\n{_block(name, columns[name])}" for name in new), new
 
 
@@ -171,7 +172,9 @@ def _columns(opened: Table, types: Mapping[str, Kind], chosen: Sequence[str] | N
     for name in chosen:
         if name not in found:
             raise InvalidSource(
-                opened.name, f'has no column "{name}" in its table', f"Look at its columns.{suggestion(name, found)}"
+                opened.name,
+                f'has no column "{name}" in its table',
+                f"`lapwing init` lists all.{suggestion(name, found)}",
             )
     return {name: found[name] for name in chosen}
 

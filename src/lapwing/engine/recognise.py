@@ -138,7 +138,10 @@ def _recognise_signs(data: bytes, whole: bool, usual: TextForm, found: Recognise
     if form.separator != usual.separator:
         found.add("fields are divided by it in the first lines", delimiter=form.separator)
     elif best == 0 and found.file.delimiter is None:
-        found.doubts.append("The delimiter: the table seems to have one column. If not, give --delimiter.")
+        what = "the table seems to have one column"
+        if len(rows[0]) > 1:
+            what = "many rows have another number of fields than the first line, and those with fewer are left out"
+        found.doubts.append(f"The delimiter: {what}. If it is another one, give --delimiter.")
     if form.quote != usual.quote:
         what = "fields are enclosed in it" if form.quote else "quotes in it do not pair up: they are part of cells"
         found.add(what, quote=form.quote)
