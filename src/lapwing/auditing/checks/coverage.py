@@ -239,7 +239,7 @@ def _odd_groups(room: Room, groups: int) -> Iterator[Finding]:
     parts = DrawnCondition(">", "z", (Fraction(0),)), DrawnCondition(">", "x", (Fraction(4),))
     question = DrawnQuestion("release", statistics, DrawnCondition("OR", parts=parts), shares)
     for what, described in (("people", _PERSONS | {"person": "p"}), ("change_one", _CHANGE)):
-        due = truths(World(0, fields, described, "Parquet", question, rows, (), ()), rows, False)
+        due = truths(World(0, fields, described, "Parquet", question, rows, (), ()), rows)
         source = room.source(table, columns=columns, **described)
         made = source.release(*statistics, by="g", where="z > 0 OR x > 4", epsilon=8)
         views = _views(made)

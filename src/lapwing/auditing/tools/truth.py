@@ -7,7 +7,7 @@ noise must show, and how far the public grid of the column may move it; ``missed
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -110,12 +110,15 @@ def _group(world: World, cells: Cells, bins: Mapping[str, Sequence[Fraction]], b
     return at
 
 
-def truths(world: World, rows: Sequence[Row], public_n: bool) -> list[list[Truth | None]]:
-    """Return the truth of every statistic, in their order, for every group; None where a release may show anything."""
+def truths(world: World, rows: Sequence[Row], public_n: Collection[str] = ()) -> list[list[Truth | None]]:
+    """Return the truth of every statistic, in their order, for every group; None where a release may show anything.
+
+    ``public_n`` are the columns whose missing cells count as the middle, since the number of rows is public.
+    """
     return [_TRUTHS[asked.statistic.kind](asked) for asked in _asked(world, rows, public_n)]
 
 
-def _asked(world: World, rows: Sequence[Row], public_n: bool) -> list[_Asked]:
+def _asked(world: World, rows: Sequence[Row], public_n: Collection[str]) -> list[_Asked]:
     question = world.question
     by = dict(question.options).get("by", ())
     first = question.statistics[0]
@@ -126,7 +129,7 @@ def _asked(world: World, rows: Sequence[Row], public_n: bool) -> list[_Asked]:
     groups = math.prod(len(bins[name]) - 1 if name in bins else world.fields[name].declared.groups for name in by)
     counted = weighed(world, rows, bins, by)
     return [
-        _Asked(world, statistic, share, counted, groups, public_n)
+        _Asked(world, statistic, share, counted, groups, statistic.column in public_n)
         for statistic, share in zip(question.statistics, question.shares, strict=True)
     ]
 
@@ -313,7 +316,7 @@ def missed(world: World, rows: Sequence[Row], made: Release, *, ranks: bool = Fa
 
     With ``ranks``, quantiles are looked at too: the nearest candidates must have been chosen.
     """
-    public_n = any(part.measurement.public_rows for part in made.plan.parts)
+    public_n = {part.measurement.column or "" for part in made.plan.parts if part.measurement.public_rows}
     for asked, named in zip(_asked(world, rows, public_n), made.plan.query.statistics, strict=True):
         due, estimate = _TRUTHS[asked.statistic.kind](asked), made.estimates[str(named.name)]
         for group in range(asked.groups):

@@ -170,11 +170,9 @@ def _with_borders(name: str, field: DrawnColumn, question: DrawnQuestion) -> Dra
     """Return a column with the borders of its bins among its cells."""
     asked = [each.edges or () for each in question.statistics if each.column == name]
     borders = [border for edges in (field.declared.edges or (), *asked) for border in edges]
-    if field.stored == "DOUBLE":
-        return replace(field, cells=(*field.cells, *map(float, borders)))
-    if field.stored == "BIGINT":
+    if field.declared.kind == "integer":
         return replace(field, cells=(*field.cells, *(int(border) for border in borders if border.denominator == 1)))
-    return field
+    return replace(field, cells=(*field.cells, *map(float, borders))) if field.stored == "DOUBLE" else field
 
 
 @dataclass(frozen=True)
