@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, product
 from random import Random
@@ -20,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import exact
-from ...measure import selection
 from ...measure.quantiles import Quantiles
 from ...measure.selection import Selection, ValueWeights
-from ...noise.entropy import SYSTEM
 from ...noise.sampler import race
 from ...plan.plan import Plan
 from ...question import query
@@ -31,6 +27,7 @@ from ...question.schema import keys, number
 from ..finding import Finding
 from ..room import Room
 from ..tools.even import Given
+from ..tools.script import NoOther, Script, scripted
 
 _VALUES, _GROUPS, _TRIES = 5, 2, 12
 _CROWDS = (0, 1, 30)
@@ -46,48 +43,6 @@ _LEVELS = (
 
 Weights = NDArray[np.int64]
 """The weight of the rows by group and value."""
-
-
-@dataclass
-class _Script:
-    """Replaces chance: records what is asked, and chooses by a seed, or what another script chose."""
-
-    random: Random
-    chosen: Iterator[int] | None = None
-    places: list[int] = field(default_factory=list)
-    races: list[tuple[NDArray[Any], Fraction]] = field(default_factory=list)
-    scales: list[Fraction] = field(default_factory=list)
-
-    def race(self, exponents: Any, unit: Fraction, sizes: NDArray[np.int64], *, entropy: Any) -> tuple[int, int]:
-        """Record the distance of every candidate, and return one of them: any, or one of the nearest."""
-        distances = np.repeat(np.asarray(exponents), sizes)
-        self.races.append((distances, Fraction(unit)))
-        if self.chosen is not None:
-            place = next(self.chosen)
-        elif self.random.random() < 0.3:
-            place = self.random.randrange(len(distances))
-        else:
-            place = int(self.random.choice(np.flatnonzero(distances == distances.min())))
-        self.places.append(place)
-        ends = np.cumsum(sizes)
-        run = int(np.searchsorted(ends, place, "right"))
-        return run, place - int(ends[run] - sizes[run])
-
-    def draws(self, scale: Fraction, size: int, *_: Any) -> NDArray[np.int64]:
-        """Record the scale; there is no noise."""
-        self.scales += [Fraction(scale)] * size
-        return np.zeros(size, np.int64)
-
-
-@contextmanager
-def _scripted(script: _Script) -> Iterator[None]:
-    own = vars(selection)
-    before = {name: own[name] for name in ("race", "draws")}
-    own.update(race=script.race, draws=script.draws)
-    try:
-        yield
-    finally:
-        own.update(before)
 
 
 def races() -> Iterator[Finding]:
@@ -163,18 +118,15 @@ def _pairs(own: Selection, groups: int) -> Iterator[tuple[Weights, Weights, int]
 
 def _cost(own: Selection, table: Weights, neighbor: Weights, seed: int) -> Fraction:
     """Return what the selection costs for a table and a neighbor."""
-    random, groups = Random(seed), len(table)
-    one, other = _Script(random), _Script(random)
+    groups = len(table)
+    one = Script(seed=seed)
+    other = Script(places=one.chosen)
     cells = []
     for script, rows in ((one, table), (other, neighbor)):
-        with _scripted(script):
-            made = own.release(_spread(rows), groups, SYSTEM)
+        with scripted(script):
+            made = own.release(_spread(rows), groups, NoOther())
         cells.append(np.array(made[len(made) - len(script.scales) // groups :]).ravel())
-        other.chosen = iter(one.places)
-    cost = Fraction(0)
-    for (distances, unit), (distances_, unit_) in zip(one.races, other.races, strict=True):
-        moved = distances - distances_
-        cost += max(unit, unit_) * int(moved.max() - moved.min())
+    cost = sum((race.cost(race_) for race, race_ in zip(one.races, other.races, strict=True)), Fraction(0))
     for a, b, scale, scale_ in zip(*cells, one.scales, other.scales, strict=True):
         cost += abs(int(a) - int(b)) / min(scale, scale_)
     return cost
