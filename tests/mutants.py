@@ -53,6 +53,22 @@ MUTANTS = (
         "        return self.sensitivity(setting) / setting.epsilon * Fraction(19, 20)\n",
     ),
     Mutant(
+        "randomized response draws flips for the last axis of an array only",
+        "T13",
+        "sampler",
+        "noise/mechanism.py",
+        "discrete_laplace(1 / budget, truth.shape, entropy=entropy)",
+        "discrete_laplace(1 / budget, truth.shape[-1:], entropy=entropy)",
+    ),
+    Mutant(
+        "the missing cell of a categorical column is read as the last category",
+        "T19",
+        "reading",
+        "engine/frames.py",
+        "    renamed = np.array([*(-1 if text is None else places[text] for text in texts), -1], dtype=np.int64)",
+        "    renamed = np.array([-1 if text is None else places[text] for text in texts], dtype=np.int64)",
+    ),
+    Mutant(
         "less noise is added than the plan declares",
         "T36",
         "laws",

@@ -274,6 +274,7 @@ def _responses(random: Random) -> Iterator[Finding]:
             right = abs(share - due) <= 1 / size + ROUNDING and flipped.shape == np.shape(bits)
             wrong += [] if right else [f"{share:.6f} at ε = {epsilon}, where {due:.6f} is due"]
     yield Finding("the share of bits that are flipped", not wrong, all_right(wrong, 3 * len(epsilons)))
+    yield _each_bit(random)
     for number, confidence in ((30, Fraction(19, 20)), (60, Fraction(1, 2)), (7, Fraction(99, 100))):
         off, held = 0.0, 1.0
         for epsilon in epsilons[1:6]:
@@ -283,6 +284,19 @@ def _responses(random: Random) -> Iterator[Finding]:
         passed = off <= 1e-9 and held >= confidence * (1 - 1e-12)
         told = f"bias and error are off by {off:.1e} at most, 1e-09 is allowed; bars hold with {held:.4f} or more"
         yield Finding(f"estimates from {number} answers, at {float(confidence):.0%}, exactly", passed, told)
+
+
+def _each_bit(random: Random) -> Finding:
+    """Bits of every type and layout are flipped where the noise of their own draw is positive."""
+    zoo = [*_arrays((np.bool_, np.uint8, np.int64), (1, 0, 0, 1)), [1, 0, 1], [[True, False], [False, False]]]
+    wrong = []
+    for number, bits in enumerate(zoo):
+        epsilon = random.choice((Fraction(1, 10), Fraction(1), Fraction(5, 2)))
+        noise = discrete_laplace(1 / epsilon, np.size(bits), entropy=EntropyForTests(number))
+        due = np.array(bits, bool) ^ (noise.reshape(np.shape(bits)) > 0)
+        found = randomized_response(bits, epsilon, entropy=EntropyForTests(number))
+        wrong += [] if np.array_equal(found, due) else [f"{bits!r}"]
+    return Finding("each bit has a draw of its own", not wrong, all_right(wrong, len(zoo)))
 
 
 def _estimated(number: int, true: int, epsilon: Fraction, confidence: Fraction) -> tuple[float, float, float]:

@@ -8,6 +8,7 @@ question covers many columns of a wide frame: how many rows have the values that
 from __future__ import annotations
 
 import datetime as dt
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from ...errors import LapwingError
 from ...question import query
 from ...question.codes import KINDS
 from ...question.schema import plain
-from ..finding import Finding
+from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.asking import Asking, cells
 
@@ -66,8 +67,7 @@ def repeated(cells: Any, rows: int) -> Any:
 
 
 def _numbers(*values: object) -> str:
-    listed = ", ".join(map(str, values))
-    return f"{{number}} IN ({listed}) AND {{integer}} IN ({listed})"
+    return f"{{number}} IN ({', '.join(map(str, values))}) AND {{integer}} = {{number}}"
 
 
 def _texts(*values: object) -> str:
@@ -225,14 +225,35 @@ def beside(room: Room, library: Library) -> Iterator[Finding]:
         yield Finding(f"{library.name}: {name} beside one odd cell", passed, told)
 
 
+def blank(room: Room, library: Library) -> Iterator[Finding]:
+    """Yield, for every kind of cells, whether a missing cell among them is missing in every kind of column."""
+    sides: dict[Side, list[Any]] = {}
+    ways = (None, math.nan, *library.missing)
+    for name, kind in CELLS.items():
+        own = repeated(kind.cells, ROWS)
+        for number, way in enumerate(() if isinstance(own, np.ndarray) else ways):
+            column = library.column(kind, [way if i % 2 else cell for i, cell in enumerate(own)])
+            if column is not None:
+                sides[name, number, False] = [column]
+    nothing = " AND ".join(f"{{{kind}}} IS NULL" for kind in KINDS)
+    wrong = []
+    for (name, number, _), ((missing, _), weight) in _counted(room, library, sides, lambda _: (nothing,)).items():
+        if missing != ROWS // 2 * weight:
+            wrong.append(f"{name} with {ways[number or 0]!a}: {missing / weight:g} of {ROWS // 2} are missing")
+    yield Finding(f"{library.name}: missing cells among others", not wrong, all_right(wrong, len(sides)))
+
+
 def _distance(one: Sequence[int], other: Sequence[int]) -> int:
     return sum(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
 def _counted(
-    room: Room, library: Library, sides: Mapping[Side, Sequence[Any]]
-) -> dict[Side, tuple[tuple[int, ...], int]]:
-    """Return, for each, the exact integers of the rows read correctly and not, and how far one person may move them."""
+    room: Room,
+    library: Library,
+    sides: Mapping[Side, Sequence[Any]],
+    read: Callable[[str], Sequence[str]] = lambda name: CELLS[name].read,
+) -> dict[Side, Counted]:
+    """Return, for each, the exact integers of the rows that read so and not, and how far one person may move them."""
     found: dict[Side, Counted] = {}
     drawn: dict[int, list[Any]] = {}
     for start in range(0, len(sides), TOGETHER):
@@ -244,7 +265,7 @@ def _counted(
             for way, column in enumerate(sides[side]):
                 names = {kind: f"c{number}_{way}_{kind}" for kind in KINDS}
                 columns |= dict.fromkeys(names.values(), column)
-                parts += [condition.format(**names) for condition in CELLS[side[0]].read]
+                parts += [condition.format(**names) for condition in read(side[0])]
             conditions.append(" AND ".join(parts))
         kinds = {name: plain(name.rpartition("_")[2]) for name in columns}
         asking = Asking(room, kinds, tuple(map(query.proportion, conditions)))

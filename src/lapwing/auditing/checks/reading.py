@@ -23,7 +23,7 @@ from ..finding import Finding
 from ..room import Room
 from ..tools.asking import Asking, Integers, Refused
 from ..tools.neighbors import SEED
-from .beside import CELLS, ODD, Library, beside, libraries, repeated, type_of
+from .beside import CELLS, ODD, Library, beside, blank, libraries, repeated, type_of
 from .formats import formats
 from .lines import lines
 from .naming import naming
@@ -40,6 +40,7 @@ def reading(room: Room) -> Iterator[Finding]:
             yield Finding("polars", True, "pyarrow is not installed here: frames of Polars, which need it, are refused")
             continue
         yield from beside(room, library)
+        yield from blank(room, library)
         yield _people(room, library)
         yield _missing_person(room, library)
         if library.categorical is not None:
