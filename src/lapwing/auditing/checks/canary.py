@@ -283,7 +283,6 @@ def _failures(room: Room, tables: _Tables) -> Finding:
         ),
         "a compressed CSV that is none": _written(tables.room, "csv.gz", "\n".join(lines).encode()),
         "SQLite cut short": _written(tables.room, "sqlite", Path(tables.forms["SQLite"]).read_bytes()[:-999]),
-        "JSON in one list": _written(tables.room, "jsonl", f'[{{"x": "{WORD}"}}]'.encode()),
     }
     failing = {
         "a text that is no number": "CAST(note AS INTEGER)",
