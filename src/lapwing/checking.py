@@ -82,6 +82,9 @@ class SourceCheck:
     left_out: str = WORDS[0]
     """The share of records that could not be read, of all records."""
 
+    one_in: int = 1
+    """``beyond`` is a share among one person in this many, by a hash; more than 1 in large tables."""
+
     @property
     def wrong(self) -> bool:
         """Whether some declared column can give nothing but wrong numbers."""
@@ -89,7 +92,13 @@ class SourceCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON, in words too."""
-        people = {"person": self.person, "rows_without": self.nobody, "people_beyond": self.beyond, "rows": self.most}
+        people = {
+            "person": self.person,
+            "rows_without": self.nobody,
+            "people_beyond": self.beyond,
+            "rows": self.most,
+            "one_in": self.one_in,
+        }
         return {
             "publish": False,
             "warning": f"{PRIVATE}  {WEAKENS}",
@@ -125,7 +134,9 @@ class SourceCheck:
         if self.nobody is not None:
             lines.append(f"Rows without a person ({self.person}): {self.nobody}.")
         if self.beyond is not None:
-            lines.append(f"People with more than {self.most:,} {'row' if self.most == 1 else 'rows'}: {self.beyond}.")
+            among = f" (of one person in {self.one_in})" if self.one_in > 1 else ""
+            rows_of = f"{self.most:,} {'row' if self.most == 1 else 'rows'}"
+            lines.append(f"People with more than {rows_of}: {self.beyond}{among}.")
         if self.left_out != WORDS[0]:
             lines.append(f"Records that cannot be read, and are left out: {self.left_out}.")
         if self.empty:
@@ -190,7 +201,8 @@ def _checked(schema: Schema, table: Table, progress: Progress | None) -> SourceC
     if read.person is None:
         return about
     nobody, beyond = word(counts.rows - counts.with_person, counts.rows), word(counts.people_beyond, counts.people)
-    return replace(about, person=schema.person, nobody=nobody, beyond=beyond, most=schema.rows_per_person or 1)
+    most = schema.rows_per_person or 1
+    return replace(about, person=schema.person, nobody=nobody, beyond=beyond, most=most, one_in=counts.one_in)
 
 
 def _not_there(name: str, refusal: InvalidSource) -> Advice:

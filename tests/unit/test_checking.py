@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import lapwing as lw
 from lapwing import errors
 from lapwing.checking import WORDS, word
+from lapwing.engine import fit
 from lapwing.engine.fit import ColumnCounts, TableCounts
 
 from ..tables import FORMS, make
@@ -95,6 +96,18 @@ def test_people_with_too_many_rows(tmp_path):
     found, _, advice = checked(frame, {"x": lw.number(0, 10)}, person="p")
     assert (found.beyond, found.most) == ("under 10 %" if 2 / 200 >= 0.01 else "under 1 %", 1)
     assert "not declared" in advice["p"].what
+
+
+def test_of_many_people_one_in_sixteen_is_looked_at_and_of_few_everyone(tmp_path, monkeypatch):
+    monkeypatch.setattr(fit, "_MANY_ROWS", 1000)
+    rows = [person for person in range(32_000) for _ in range(2 if person % 2 else 1)]
+    found, _, _ = checked(pd.DataFrame({"p": rows, "x": 1.0}), {"x": lw.number(0, 10)}, person="p")
+    assert (found.beyond, found.one_in) == ("many", 16)
+    assert "People with more than 1 row: many (of one person in 16)." in str(found)
+    assert found.to_dict()["people"]["one_in"] == 16
+    few = pd.DataFrame({"p": [*range(9), 0] * 200, "x": 1.0})
+    found, _, _ = checked(few, {"x": lw.number(0, 10)}, person="p", rows_per_person=300)
+    assert (found.beyond, found.one_in) == ("many", 1)
 
 
 # --- what makes every number wrong ---

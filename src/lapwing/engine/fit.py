@@ -12,13 +12,17 @@ from itertools import islice
 
 from ..measure.cells import Progress
 from ..question.schema import Column, Schema
-from .dialect import Dialect
+from .dialect import DUCKDB, Dialect
 from .table import Session, T, Table
 from .write_sql import cell_name, given_name, without_codes
 
 _COUNTED, _JOINED = 200, 32
 """How many columns one query counts, since servers limit what it returns; and how many tables of keys it joins, since
 engines take long to plan many joins."""
+
+ONE_IN = 16
+_MANY_ROWS, _ENOUGH_PEOPLE = 2**22, 1000
+"""In a table of many rows, one person in ``ONE_IN`` is looked at, chosen by a hash, if those are enough people."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class TableCounts:
     people_beyond: int
     columns: Mapping[str, ColumnCounts]
     left_out: int = 0
+    one_in: int = 1
+    """People are counted among one person in this many."""
 
     def __repr__(self) -> str:
         return "TableCounts(hidden)"
@@ -68,8 +74,8 @@ def count_fit(
                 found = _one_row(session, _cells_sql(schema, names, to))
                 rows, with_person = next(found), next(found)
                 counted |= {name: _column(found, known.get(name)) for name in names}
-            people = iter((0, 0)) if schema.person is None else _one_row(session, _people_sql(most))
-            return TableCounts(rows, with_person, next(people), next(people), counted, table.left_out)
+            people = (0, 0, 1) if schema.person is None else _people(session, most, to if rows > _MANY_ROWS else None)
+            return TableCounts(rows, with_person, *people[:2], counted, table.left_out, people[2])
 
     return table.guarded("failed while it was read", "Nothing was charged.", work)
 
@@ -122,9 +128,19 @@ def _keys_sql(keyed: Mapping[str, str], to: Dialect) -> str:
     return f"WITH cells AS (SELECT {read} FROM source)\nSELECT {counts}\n  FROM cells{joins}"
 
 
-def _people_sql(most: int) -> str:
+def _people(session: Session, most: int, sampled: Dialect | None) -> tuple[int, int, int]:
+    """Return how many people there are, how many have more than so many rows, and among one in how many people."""
+    if sampled is DUCKDB:
+        people, beyond = _one_row(session, _people_sql(most, f" AND hash(person) % {ONE_IN} = 0"))
+        if people >= _ENOUGH_PEOPLE:
+            return people, beyond, ONE_IN
+    people, beyond = _one_row(session, _people_sql(most))
+    return people, beyond, 1
+
+
+def _people_sql(most: int, chosen: str = "") -> str:
     """Return the query about people: how many there are, and how many have more than so many rows."""
-    people = "WITH people AS (SELECT COUNT(*) AS c FROM source WHERE person IS NOT NULL GROUP BY person)"
+    people = f"WITH people AS (SELECT COUNT(*) AS c FROM source WHERE person IS NOT NULL{chosen} GROUP BY person)"
     return f"{people}\nSELECT {_named(['COUNT(*)', _count_if(f'c > {most}')])}\n  FROM people"
 
 

@@ -237,9 +237,9 @@ def blank(room: Room, library: Library) -> Iterator[Finding]:
                 sides[name, number, False] = [column]
     nothing = " AND ".join(f"{{{kind}}} IS NULL" for kind in KINDS)
     wrong = []
-    for (name, number, _), ((missing, _), weight) in _counted(room, library, sides, lambda _: (nothing,)).items():
+    for (name, at, _), ((missing, _), weight) in _counted(room, library, sides, lambda _: (nothing,)).items():
         if missing != ROWS // 2 * weight:
-            wrong.append(f"{name} with {ways[number or 0]!a}: {missing / weight:g} of {ROWS // 2} are missing")
+            wrong.append(f"{name} with {ways[at or 0]!a}: {missing / weight:g} of {ROWS // 2} are missing")
     yield Finding(f"{library.name}: missing cells among others", not wrong, all_right(wrong, len(sides)))
 
 
