@@ -94,19 +94,20 @@ def watched() -> Clock:
     from lapwing import source
     from lapwing.engine import duckdb
     from lapwing.ledger import ledger
+    from lapwing.release import pipeline
 
     clock = Clock()
     clock.watch("parse and plan", source.Source, "_query")
     clock.watch("parse and plan", source, "make_plan")
     clock.watch("open the ledger", ledger.Ledger, "open")
-    clock.watch("look at the table's columns", duckdb.DuckDBTable, "columns")
-    clock.watch("describe the question", release, "question")
+    clock.watch("look at the table's columns", duckdb.DuckDBTable, "_fields_of")
+    clock.watch("describe the question", pipeline, "question")
     clock.watch("charge", ledger.Ledger, "charge")
     clock.watch("give the keys to the engine", duckdb, "_add_keys")
     clock.watch("run the query", duckdb._Session, "_run")
-    clock.watch("start the engine", duckdb, "_connect")
+    clock.watch("start the engine", duckdb, "connected")
     clock.watch("fetch, and close the engine", duckdb.DuckDBTable, "tally")
-    clock.watch("add noise", release, "_noisy")
+    clock.watch("add noise", pipeline, "_noisy")
     clock.watch("record", ledger.Ledger, "record")
     return clock
 

@@ -170,6 +170,9 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
     if isinstance(node, exp.Between):
         only(node, "this", "low", "high")
         ends = [_comparison(node.this, op, node.args[end], schema) for op, end in ((">=", "low"), ("<=", "high"))]
+        low, high = (end.value if isinstance(end, Compare) else None for end in ends)
+        if low is not None and high is not None and low > high:  # type: ignore[operator]
+            raise UnsupportedQuery("BETWEEN with its larger value first", "Write the smaller one first.")
         return joined(All, ends)
     if isinstance(node, exp.In):
         only(node, "this", "expressions")

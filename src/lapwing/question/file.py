@@ -102,7 +102,7 @@ def file(
         decimal,
         thousands,
         _date_format(dates),
-        _texts(missing, "missing", 0),
+        tuple(sorted(_texts(missing, "missing", 0))),
         _part(part),
     )
 

@@ -34,3 +34,7 @@ def test_a_description_says_only_what_is_not_as_usual():
     }
     assert lw.file(**told).describe() == told
     assert lw.file(delimiter='"', quote="").delimiter == '"'
+
+
+def test_the_order_of_texts_for_missing_says_nothing():
+    assert lw.file(missing=["NA", "."]) == lw.file(missing=[".", "NA"])

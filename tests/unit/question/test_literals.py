@@ -73,6 +73,8 @@ REFUSED = {
     "age > 200": "with 200, which is beyond its bounds, 0 to 120. .* Write 120 at the most",
     "age >= -1": "Write 0 at the least",
     "age BETWEEN 65 AND 200": "with 200",
+    "age BETWEEN 65 AND 18": "BETWEEN with its larger value first. .* Write the smaller one first.",
+    "age NOT BETWEEN 65 AND 18": "BETWEEN with its larger value first",
     "age = 17.5": "with 17.5, and its values are whole numbers",
     "age = 'child'": r"the label of a bin. .* the bin is \[0, 18\).",
     "cost < 0.4": "beyond its bounds, 0.5 to 500",

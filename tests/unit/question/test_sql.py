@@ -319,10 +319,10 @@ def random_condition(rng, depth=3):
         joined = f" {kind} ".join(parts)
         return f"({joined})" if rng.random() < 0.5 else joined
     column, values = rng.choice(
-        [("x", ["1.5", "2", "-3"]), ("y", ["1", "2", "7"]), ("key", ["'a'", "'b'"]), ("yes", ["TRUE", "FALSE"]),
+        [("x", ["-3", "1.5", "2"]), ("y", ["1", "2", "7"]), ("key", ["'a'", "'b'"]), ("yes", ["FALSE", "TRUE"]),
          ("day", ["DATE '2024-01-01'", "DATE '2024-02-29'"])]
     )  # fmt: skip
-    value, other = rng.choice(values), rng.choice(values)
+    value, other = (values[i] for i in sorted(rng.choices(range(len(values)), k=2)))
     operator = rng.choice(["=", "<>", "<", "<=", ">", ">=", "!="])
     return rng.choice(
         [f"{column} {operator} {value}", f"{value} {operator} {column}", f"{column} IS NULL", f"{column} IS NOT NULL",
