@@ -29,7 +29,7 @@ from ..tools.script import MARK, Noise, Script
 from ..tools.truth import missed
 from ..tools.worlds import Row, World, draw_world, extremes
 
-WORLDS = 600
+WORLDS = 408
 _EVERY = 6
 """Of so many worlds one is asked as users ask, of a source with a ledger, and its answer is compared in every form."""
 

@@ -41,7 +41,10 @@ COLUMNS: dict[str, tuple[dict[str, Any], Column]] = {
         number(0, 9, integer=True, edges=[0, 3, 9], labels=["few", "many"], unit="days"),
     ),
     "v": ({"edges": [0, 3, 9.5]}, number(edges=[0, 3, "9.5"])),
-    "w": ({"low": 0, "high": 9, "keys": {"2": "two", "1": "one"}}, number(0, 9, keys={2: "two", 1: "one"})),
+    "w": (
+        {"low": 0, "high": 9, "keys": {"2": "two", "1": "one"}, "missing": [8]},
+        number(0, 9, keys={2: "two", 1: "one"}, missing=[8]),
+    ),
     "k": (
         {"keys": ["b", "a", 'it\'s "c" \\ %'], "other": "rest", "missing": ["c"]},
         keys("b", "a", 'it\'s "c" \\ %', other="rest", missing=["c"]),
@@ -50,7 +53,7 @@ COLUMNS: dict[str, tuple[dict[str, Any], Column]] = {
         {"keys": DAYS, "labels": ["first", "leap"], "title": "Day"},
         keys(DAYS, labels=["first", "leap"], title="Day"),
     ),
-    "u": ({"type": "text", "missing": ["few"]}, plain("text", ["few"])),
+    "u": ({"type": "text"}, plain("text")),
     "b": ({"type": "boolean"}, plain("boolean")),
 }
 """For each column its fields in a source file, and its declaration in Python."""

@@ -171,7 +171,7 @@ class _Asked:
         for row in self.of(group):
             cell = row.cells[self.statistic.column or ""]
             if cell is None and self.public_n:
-                cell = (low + high) / 2
+                cell = (low + high) / 2 if self.near else Fraction(math.floor((low + high) / 2))
             if cell is not None:
                 found.append((min(max(cell, low), high), row.weight))
         return found
@@ -190,11 +190,13 @@ def _sums(asked: _Asked) -> list[Truth | None]:
     found: list[Truth | None] = []
     for group in range(asked.groups):
         values = asked.values(group)
-        near = (
-            asked.near if not asked.public_n else asked.near + asked.width / 2**10
-        )  # the middle may lie between steps
+        middle = asked.width / 2**10 if asked.public_n and asked.near else Fraction(0)  # it may lie between steps
         shown = _HALF if asked.column.kind == "integer" else Fraction(0)
-        found.append(Truth(sum((v * w for v, w in values), Fraction(0)), shown + near * sum(w for _, w in values)))
+        found.append(
+            Truth(
+                sum((v * w for v, w in values), Fraction(0)), shown + (asked.near + middle) * sum(w for _, w in values)
+            )
+        )
     return found
 
 
