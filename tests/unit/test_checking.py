@@ -98,6 +98,18 @@ def test_people_with_too_many_rows(tmp_path):
     assert "not declared" in advice["p"].what
 
 
+def test_records_that_cannot_be_read_are_told(tmp_path):
+    (tmp_path / "t.csv").write_text("x,k\n" + "1,a\n" * 95 + "2\n" * 5)
+    found, _, advice = checked(tmp_path / "t.csv", {"x": lw.number(0, 10)})
+    assert found.left_out == "under 10 %"
+    assert "Records that cannot be read, and are left out: under 10 %." in str(found)
+    assert not advice[None].wrong
+    (tmp_path / "t.csv").write_text("x,k\n" + "2\n" * 5)
+    found, _, advice = checked(tmp_path / "t.csv", {"x": lw.number(0, 10)})
+    assert found.empty
+    assert advice[None].wrong
+
+
 def test_of_many_people_one_in_sixteen_is_looked_at_and_of_few_everyone(tmp_path, monkeypatch):
     monkeypatch.setattr(fit, "_MANY_ROWS", 1000)
     rows = [person for person in range(32_000) for _ in range(2 if person % 2 else 1)]

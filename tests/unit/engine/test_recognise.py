@@ -95,7 +95,7 @@ RECOGNISED = {
     "with a time": ("d,n\n" + rows(lambda i: f"{i % 28 + 1}.5.2020 10:{i:02},1"), {"dates": "%d.%m.%Y %H:%M"}),
     "usual dates": ("d,n\n" + rows(lambda i: f"2020-05-{i % 28 + 1:02},1"), {}),
     "codes": ("k,n\n" + rows(lambda i: f"{['NULL', 'N/A', 'x', '-'][i % 4]},{'.' if i % 9 == 0 else i}"),
-              {"missing": ["N/A", "NULL", "."]}),
+              {"missing": [".", "N/A", "NULL"]}),
 }  # fmt: skip
 
 
@@ -112,6 +112,7 @@ def test_what_is_recognised(tmp_path, what):
         ("d,e\n" + rows(lambda i: f"{i % 28 + 1}.01.2020,2020-01-{i % 28 + 1:02}"), "different patterns"),
         ("d,e\n" + rows(lambda i: f"{i % 28 + 1}.01.2020,01/{i % 28 + 1}/2020"), "different patterns"),
         ("a;n\n" + rows(lambda i: f"1,{i + 100};1"), "may be a decimal mark or divide thousands"),
+        ("a;n\n" + rows(lambda i: f"{i + 1}.{i + 100};1"), "The point in numbers: it may be a decimal mark or divide"),
         ("a\n" + rows(lambda i: f"x{i}"), "seems to have one column"),
     ],
 )
