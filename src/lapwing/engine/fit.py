@@ -74,7 +74,8 @@ def count_fit(
                 found = _one_row(session, _cells_sql(schema, names, to))
                 rows, with_person = next(found), next(found)
                 counted |= {name: _column(found, known.get(name)) for name in names}
-            people = (0, 0, 1) if schema.person is None else _people(session, most, to if rows > _MANY_ROWS else None)
+            sampled = to is DUCKDB and rows > _MANY_ROWS
+            people = (0, 0, 1) if schema.person is None else _people(session, most, sampled=sampled)
             return TableCounts(rows, with_person, *people[:2], counted, table.left_out, people[2])
 
     return table.guarded("failed while it was read", "Nothing was charged.", work)
@@ -128,9 +129,9 @@ def _keys_sql(keyed: Mapping[str, str], to: Dialect) -> str:
     return f"WITH cells AS (SELECT {read} FROM source)\nSELECT {counts}\n  FROM cells{joins}"
 
 
-def _people(session: Session, most: int, sampled: Dialect | None) -> tuple[int, int, int]:
+def _people(session: Session, most: int, *, sampled: bool) -> tuple[int, int, int]:
     """Return how many people there are, how many have more than so many rows, and among one in how many people."""
-    if sampled is DUCKDB:
+    if sampled:
         people, beyond = _one_row(session, _people_sql(most, f" AND hash(person) % {ONE_IN} = 0"))
         if people >= _ENOUGH_PEOPLE:
             return people, beyond, ONE_IN
