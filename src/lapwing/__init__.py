@@ -8,10 +8,17 @@
     Laplace, DiscreteLaplace     the two distributions: tails, quantiles, margins
     Source                       a table about people: plan, release, sql; discover, bounds and rows_per_person
                                  find what is not public
-    number, keys, plain, Column  what a column may hold: bounds, keys to group by, or a type alone; all return a Column
+    number, keys, dates, plain, Column
+                                 what a column may hold: bounds, keys to group by, or a type alone; all return a Column
+    expression, recode, Derivation
+                                 columns that are computed from others; both return a Derivation
     file, File                   how the files of a table are written: delimiter, decimal mark, encoding, …
-    count, people, sum, mean, variance, std, proportion, histogram, cdf, median, quantile, min, max
+    join, Join                   a table that is joined to that of a source: of the same people, or a public look-up
+    quality, Quality             which released numbers are good, and which are too noisy
+    count, people, sum, mean, variance, std, proportion, ratio, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
+    cube, rollup, sets, marginals, KeySets
+                                 several tables in one question, for ``by``; all return KeySets
     Plan, Release, Discovery, Bounds, RowsPerPerson
                                  what a source returns, for type annotations
     check                        does a source fit its table?  For the owner alone: its answer is private
@@ -33,12 +40,18 @@ from .noise.distributions import DiscreteLaplace, Laplace
 from .noise.intervals import epsilon_for, size_for
 from .noise.mechanism import LaplaceMechanism, laplace, randomized_response
 from .noise.sampler import discrete_laplace
+from .question.derivation import Derivation, expression, recode
 from .question.file import File, file
+from .question.join import Join, join
+from .question.quality import Quality, quality
 from .question.query import cdf, count, histogram, mean, median, people, proportion, quantile, std, variance
 from .question.query import max as max  # public too, though not in __all__
 from .question.query import min as min
 from .question.query import sum as sum
-from .question.schema import Column, keys, number, plain
+from .question.ratios import ratio
+from .question.schema import Column, dates, keys, number, plain
+from .question.sets import KeySets, cube, marginals, rollup, sets
+from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .auditing.audit import audit
@@ -53,18 +66,21 @@ if TYPE_CHECKING:
     from .release.rows_per_person import RowsPerPerson
     from .source import Source
 
-__version__ = "0.1.0"
 
 __all__ = [
     "Bounds",
     "Column",
+    "Derivation",
     "Discovery",
     "DiscreteLaplace",
     "File",
+    "Join",
+    "KeySets",
     "Laplace",
     "LaplaceMechanism",
     "Ledger",
     "Plan",
+    "Quality",
     "Release",
     "RowsPerPerson",
     "Source",
@@ -74,22 +90,32 @@ __all__ = [
     "cdf",
     "check",
     "count",
+    "cube",
+    "dates",
     "discrete_laplace",
     "epsilon_for",
     "errors",
+    "expression",
     "file",
     "histogram",
+    "join",
     "keys",
     "laplace",
+    "marginals",
     "mean",
     "median",
     "number",
     "people",
     "plain",
     "proportion",
+    "quality",
     "quantile",
     "randomized_response",
+    "ratio",
+    "recode",
+    "rollup",
     "sensitivity",
+    "sets",
     "size_for",
     "std",
     "variance",

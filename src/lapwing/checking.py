@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from . import report
 from .engine.fit import ColumnCounts, TableCounts, count_fit
+from .engine.look_up import LookUp
 from .engine.table import Table
 from .errors import InvalidParameter, InvalidSource
 from .measure.cells import Progress
@@ -62,6 +63,8 @@ class ColumnCheck:
     above: str | None = None
     broken: str | None = None
     unlisted: str | None = None
+    table: str | None = None
+    """The joined table that it comes from."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,9 @@ class SourceCheck:
 
     one_in: int = 1
     """``beyond`` is a share among one person in this many, by a hash; more than 1 in large tables."""
+
+    partners: tuple[tuple[str, str], ...] = ()
+    """For each joined table, the share of rows that have a partner there."""
 
     @property
     def wrong(self) -> bool:
@@ -108,6 +114,7 @@ class SourceCheck:
             "wrong": self.wrong,
             "columns": [vars(each) for each in self.columns],
             "people": None if self.person is None else people,
+            "partners": [{"table": table, "rows": share} for table, share in self.partners],
             "advice": [each._asdict() for each in self.advice],
         }
 
@@ -129,8 +136,12 @@ class SourceCheck:
             + [cell or "" for cell in (each.below, each.above, each.broken, each.unlisted)]
             for each in self.columns
         ]
+        if self.partners:
+            heads.append("joined from")
+            rows = [[*row, each.table or ""] for row, each in zip(rows, self.columns, strict=True)]
         if rows:
             lines.append(report.text_table(heads, rows, range(len(heads))))
+        lines += [f'Rows with a partner in "{table}": {share}.' for table, share in self.partners]
         if self.nobody is not None:
             lines.append(f"Rows without a person ({self.person}): {self.nobody}.")
         if self.beyond is not None:
@@ -160,19 +171,26 @@ def check(source: Source, *, progress: Progress | None = None) -> SourceCheck:
     """
     if not isinstance(source, Source):
         raise InvalidParameter(source, "source", "lw.Source(…), or lw.Source.open(…)")
-    return _checked(source.schema, source._table, progress)
+    return _checked(source.schema.anew(), source._table, progress)
+
+
+def _in_table(schema: Schema) -> dict[str, Column]:
+    """Return the columns that are not computed from others."""
+    return {name: column for name, column in schema.columns.items() if not column.is_computed}
 
 
 def _checked(schema: Schema, table: Table, progress: Progress | None) -> SourceCheck:
     advice, found = [], []
-    fields = table.fields_of([*schema.columns, *([] if schema.person is None else [schema.person])])
-    for name, column in schema.columns.items():
+    fields = table.fields_of([*_in_table(schema), *([] if schema.person is None else [schema.person])])
+    for name, column in _in_table(schema).items():
+        home, there = _home(schema, table, name)
+        known = fields if home is table else home.fields_of([there])
         try:
-            (at,) = table.places([name], fields)
+            (at,) = home.places([there], known)
         except InvalidSource as refusal:
             advice.append(_not_there(name, refusal))
             continue
-        if table.reads(fields[at].type, column.kind):
+        if home.reads(known[at].type, column.kind):
             found.append(name)
         else:
             what = f"no cell is {_CALLED[column.kind]}, since its type in the table is another"
@@ -182,11 +200,14 @@ def _checked(schema: Schema, table: Table, progress: Progress | None) -> SourceC
         try:
             table.places([schema.person], fields)
         except InvalidSource as refusal:
+            if table.joined:
+                raise
             advice.append(_not_there(schema.person, refusal))
             read = replace(schema, person=None, rows_per_person=1)
     table.check(read, found)
     counts = count_fit(table, read, found, schema.rows_per_person or 1, progress)
-    columns = tuple(_column(name, schema.columns[name], counts) for name in found)
+    homes = {name: each.name for each in schema.joins for name, _ in each.columns}
+    columns = tuple(replace(_column(name, schema.columns[name], counts), table=homes.get(name)) for name in found)
     for name in found:
         advice += _advice(name, schema.columns[name], counts.columns[name], counts.rows, table.is_csv)
     if read.person is not None:
@@ -195,14 +216,28 @@ def _checked(schema: Schema, table: Table, progress: Progress | None) -> SourceC
         what = "records are left out: they have too few fields, are too long, or have bytes that are not UTF-8"
         todo = "Look at delimiter, quote, encoding and names of [file], and for JSON lines at the line breaks."
         advice.append(Advice(None, what, todo, not counts.rows))
+    partners = tuple((schema.joins[at].name, word(rows, counts.rows)) for at, rows in counts.partners.items())
+    lone = [name for name, share in partners if share == WORDS[0] and counts.rows]
+    advice += [
+        Advice(None, f'no row has a partner in "{name}"', "Is it joined on the right column?", True) for name in lone
+    ]
     advice.sort(key=lambda each: not each.wrong)
     lost = word(counts.left_out, counts.rows + counts.left_out)
-    about = SourceCheck(schema.name, counts.rows == 0, columns, tuple(advice), left_out=lost)
+    about = SourceCheck(schema.name, counts.rows == 0, columns, tuple(advice), left_out=lost, partners=partners)
     if read.person is None:
         return about
     nobody, beyond = word(counts.rows - counts.with_person, counts.rows), word(counts.people_beyond, counts.people)
     most = schema.rows_per_person or 1
     return replace(about, person=schema.person, nobody=nobody, beyond=beyond, most=most, one_in=counts.one_in)
+
+
+def _home(schema: Schema, table: Table, name: str) -> tuple[Table, str]:
+    """Return the table that a column comes from, and its name there."""
+    for number, each in enumerate(schema.joins):
+        for declared, there in each.columns:
+            if declared == name:
+                return (table.joined[number] if each.on is None else cast(LookUp, each.reader).table), there
+    return table, name
 
 
 def _not_there(name: str, refusal: InvalidSource) -> Advice:

@@ -129,11 +129,13 @@ def probability(asked: object) -> Fraction:
     return value
 
 
-def whole(asked: object, name: str, most: int | None = 10**18) -> int:
-    """Return a whole number from 1 to ``most``; None is no limit."""
+def whole(asked: object, name: str, most: int | None = 10**18, least: int = 1) -> int:
+    """Return a whole number from ``least`` to ``most``; None is no limit."""
     value = _number(asked)
-    if value is None or value.denominator != 1 or value < 1 or (most is not None and value > most):
-        limit = ", 1 or larger" if most is None else f" from 1 to {'10^18' if most == 10**18 else f'{most:,}'}"
+    if value is None or value.denominator != 1 or value < least or (most is not None and value > most):
+        limit = f", {least} or larger"
+        if most is not None:
+            limit = f" from {least} to {'10^18' if most == 10**18 else f'{most:,}'}"
         raise InvalidParameter(asked, name, f"a whole number{limit}")
     return int(value)
 

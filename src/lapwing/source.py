@@ -8,19 +8,18 @@ A source file is TOML (docs/reference/source.md); loading one runs no code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, wraps
-from inspect import signature
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from shlex import quote
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from . import exact, source_file
-from .engine.connect import connect, is_url
+from .engine.connect import connect, connect_joins, is_url
 from .engine.dialect import Dialect
 from .engine.table import Table
 from .errors import (
@@ -29,7 +28,6 @@ from .errors import (
     InvalidSource,
     LapwingError,
     NoLedger,
-    UnknownArgument,
     no_total,
 )
 from .exact import Number
@@ -41,54 +39,28 @@ from .noise.mechanism import NINETY_FIVE
 from .plan.plan import Plan, bar_confidence
 from .plan.planning import make_plan
 from .question import sql
+from .question.arguments import by_name
+from .question.cut import WHOLE, Cut
+from .question.derivation import Derivation
+from .question.described import described_schema
 from .question.file import AS_USUAL, File
+from .question.join import Join, check_joins
+from .question.quality import USUAL, Quality
 from .question.query import Query, Statistic
-from .question.schema import Column, Schema, make_schema
+from .question.schema import Column, Schema
+from .question.sets import Keys, KeyTable, Objective, Weights
+from .question.statement import read
+from .question.within import check_within
 from .release.bounds import Bounds, find_bounds, plan_bounds
 from .release.discover import Discovery, KeyPlan, discover, plan_keys
 from .release.pipeline import make_release
 from .release.recall import clipped
 from .release.result import Release
+from .release.reuse import from_record
 from .release.rows_per_person import RowsPerPerson, find_rows_per_person, people_share, plan_rows_per_person
 from .sensitivity import Neighbors
 
-_ARGUMENTS = {
-    "group_by": "by", "groupby": "by", "group": "by", "keys": "by", "dimensions": "by",
-    "filter": "where", "condition": "where", "query": "where", "mask": "where",
-    "eps": "epsilon", "budget": "epsilon", "privacy_budget": "epsilon", "privacy": "epsilon",
-    "accuracy": "error", "margin": "error", "level": "confidence", "alpha": "confidence",
-    "user": "analyst", "max_rows": "rows_per_person", "max_rows_per_person": "rows_per_person",
-    "id": "person", "unit": "person", "privacy_unit": "person", "user_id": "person", "privacy_id": "person",
-    "schema": "columns", "data": "table", "df": "table", "path": "table",
-}  # fmt: skip
-"""Names that other libraries use for arguments, and their names here, for calls that have them."""
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
 A = TypeVar("A", Release, Discovery, Bounds, RowsPerPerson)
-
-
-def _by_name(call: Callable[P, R]) -> Callable[P, R]:
-    """Return the call, with a check that refuses unknown arguments and suggests their names here."""
-    parameters = [
-        parameter for parameter in signature(call).parameters.values() if parameter.kind is not parameter.VAR_POSITIONAL
-    ]
-    known = [
-        parameter.name for parameter in parameters if parameter.name not in ("self", "entropy", "progress", "options")
-    ]
-    passing = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-    title = "Source" if call.__name__ == "__init__" else call.__name__
-
-    @wraps(call)
-    def checked(*args: P.args, **named: P.kwargs) -> R:
-        for name in named:
-            meant = _ARGUMENTS.get(name.lower(), "")
-            if name not in (*known, "entropy", "progress") and (meant in known or not passing):
-                raise UnknownArgument(name, title, meant if meant in known else "", known)
-        return call(*args, **named)
-
-    return checked
 
 
 class Source:
@@ -98,7 +70,8 @@ class Source:
         table: a path or glob of CSV or Parquet files; a pandas, Polars or Spark data frame, an Arrow table or a DuckDB
             relation; postgresql://host/database#table, spark:table, or sc://host:port#table.
         name: its name in SQL and in the ledger.
-        columns: the columns that a query may name: ``lw.number(low, high)``, ``lw.keys(…)``, or a type such as "date".
+        columns: the columns that a query may name: ``lw.number(low, high)``, ``lw.keys(…)``, ``lw.dates(first, last)``,
+            ``lw.expression("hours * wage")``, ``lw.recode(…)``, or a type such as "date".
         person: the column that identifies a person; without it, every row is one person.
         rows_per_person: how many rows of one person count in full; people with more are weighted down to this many.
             Without it a source with a person column answers one question alone: ``rows_per_person()``.
@@ -112,15 +85,17 @@ class Source:
         version: change it when the data changes, so that recorded answers are not given for other data.  A recorded
             answer says when it was recorded, and for files whether they were modified since.
         file: how the files are written, if not as usual: ``lw.file(delimiter=";", decimal=",", encoding="latin-1")``.
+        quality: which released numbers are good, and which too noisy: ``lw.quality(good=0.1, usable=0.3)``.
+        joins: tables that are joined to this one: ``lw.join(…)``, of the same people or public look-ups.
     """
 
-    @_by_name
+    @by_name
     def __init__(
         self,
         table: Any,
         *,
         name: str,
-        columns: Mapping[str, Column | str],
+        columns: Mapping[str, Column | Derivation | str],
         person: str | None = None,
         rows_per_person: int | None = None,
         neighbors: Neighbors = "add_remove",
@@ -130,18 +105,32 @@ class Source:
         ledger: str | PathLike[str] | None = None,
         version: str | None = None,
         file: File | None = None,
+        quality: Quality = USUAL,
+        joins: Sequence[Join] = (),
     ) -> None:
+        if not isinstance(quality, Quality):
+            raise InvalidParameter(quality, "quality", "lw.quality(…)")
         if file is not None and not isinstance(file, File):
             raise InvalidParameter(file, "file", "lw.file(…)")
         described = (name, columns, person, rows_per_person, neighbors, version)
         self._table = connect(table, name, file or AS_USUAL)
         every_row_counts = _public_rows(self._table, public_rows, person, neighbors)
-        self.schema: Schema = make_schema(*described, every_row_counts=every_row_counts, file=file or AS_USUAL)
+        self._declared = dict(columns) if isinstance(columns, Mapping) else columns
+        schema = described_schema(*described, every_row_counts=every_row_counts, file=file or AS_USUAL, quality=quality)
+        self.schema: Schema = self._joined(schema, table, joins)
         self.epsilon = None if epsilon is None else exact.epsilon(epsilon)
         self.delta = None if delta is None else exact.delta(delta)
         if ledger is not None and not isinstance(ledger, str | PathLike):
             raise InvalidParameter(ledger, "ledger", "the path of a file, or a postgresql:// URL")
         self._place = default(self._table.folder, name) if ledger is None else Place(fspath(ledger))
+
+    def _joined(self, schema: Schema, table: Any, joins: object) -> Schema:
+        """Return the schema with the joins, checked and connected."""
+        if not isinstance(joins, list | tuple) or not all(isinstance(each, Join) for each in joins):
+            raise InvalidParameter(joins, "joins", "a list of lw.join(…)")
+        check_joins(replace(schema, joins=tuple(joins)))
+        check_within(replace(schema, joins=tuple(joins)))
+        return replace(schema, joins=connect_joins(self._table, table, joins, schema.name))
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Source:
@@ -153,7 +142,8 @@ class Source:
         place = fields.setdefault("ledger", file_name(str(fields["name"])))
         if isinstance(place, str) and "://" not in place:
             fields["ledger"] = str(file.parent / place)
-        opened = cls(table if is_url(table) else str(file.parent / table), columns=declared, **fields)
+        fields["joins"] = [replace(each, table=_beside(file, each.table)) for each in fields.pop("join", [])]
+        opened = cls(_beside(file, table), columns=declared, **fields)
         if not named:
             opened._place = beside(file.parent, opened.name, file.parent / f"{opened.name}.ledger")
         return opened
@@ -211,17 +201,19 @@ class Source:
 
     def holds(self, file: Path) -> bool:
         """Return whether a file is the ledger, is a part of the table, or would become one."""
-        return file.resolve() == Path(self._place.where).resolve() or self._table.holds(file)
+        tables = [self._table, *self._table.joined.values()]
+        return file.resolve() == Path(self._place.where).resolve() or any(each.holds(file) for each in tables)
 
-    @_by_name
+    @by_name
     def plan(
         self,
         *statistics: Statistic | Sequence[Statistic] | str,
-        by: str | Sequence[str] | None = None,
+        by: Keys | None = None,
         where: str | None = None,
         epsilon: Number | None = None,
         error: Number | Mapping[str, Number] | None = None,
-        weights: Mapping[str, Number] | None = None,
+        weights: Weights | None = None,
+        objective: Objective = "mean",
         confidence: Number = NINETY_FIVE,
         rows: int = 1000,
         intervals: bool = True,
@@ -231,19 +223,22 @@ class Source:
 
         Args:
             statistics: what to ask, such as ``lw.count()``; or one text of SQL.
-            by: the key columns to group by; none if not given.
+            by: the key columns to group by; none if not given.  Several tables: lw.cube("sex", "age").
             where: a condition such as "age >= 65".
             epsilon: the ε of the release.
             error: the error bar that every statistic should have, or those of some statistics by name, for example
                 {"count": 10, "mean_cost": 5}; the plan then has the ε that this needs.
-            weights: how ε is split over columns, for example {"cost": 3, "age": 1}; equally if not given.
+            weights: how ε is split over columns, for example {"cost": 3, "age": 1}; equally if not given.  Of several
+                tables, also how much each counts: {("sex", "age"): 4, (): 1}; a table is a tuple of its columns.
+            objective: of several tables, what is made small: the "mean" of their variances, the largest one
+                ("minimax"), or the mean over all cells ("cells").
             confidence: the confidence of the error bars.
             rows: the number of rows per group to assume for the error of means and similar statistics.
             intervals: False puts all of the ε of quantiles into their values, and none into error bars.
             rows_per_person: plan as if the source declared this number, to compare what each costs.
         """
         schema = self.schema if rows_per_person is None else self.schema.counting(rows_per_person)
-        query = self._query(statistics, by, where, weights)
+        query, cut, tables = self._asked(statistics, by, where, weights)
         if isinstance(error, Mapping):
             for name in error:
                 if not isinstance(name, str):
@@ -257,9 +252,11 @@ class Source:
             confidence=confidence,
             rows=rows,
             intervals=intervals,
+            tables=tables,
+            objective=objective,
         )
         plan = replace(plan, clipped=clipped(plan, self._ledger_if_any() if plan.bounded else None))
-        return replace(plan, lacking=self._lacking() if plan.parts else None).on(self.dialect)
+        return replace(plan, lacking=self._lacking() if plan.parts else None, shown=cut).on(self.dialect)
 
     def _lacking(self) -> str | None:
         """Return why a release would be refused: no total ε is given; None if it would not be."""
@@ -279,14 +276,15 @@ class Source:
         except LapwingError:
             return None
 
-    @_by_name
+    @by_name
     def release(
         self,
         *statistics: Statistic | Sequence[Statistic] | str,
-        by: str | Sequence[str] | None = None,
+        by: Keys | None = None,
         where: str | None = None,
         epsilon: Number,
-        weights: Mapping[str, Number] | None = None,
+        weights: Weights | None = None,
+        objective: Objective = "mean",
         analyst: str | None = None,
         confidence: Number = NINETY_FIVE,
         intervals: bool = True,
@@ -300,25 +298,30 @@ class Source:
             by: the key columns to group by; every key they declare will be in the answer.
             where: a condition such as "age >= 65".
             epsilon: the privacy to spend on this release.
-            weights: how ε is split over columns, as for ``plan``.
+            weights: how ε is split over columns, and what several tables count, as for ``plan``.
+            objective: what is made small for several tables, as for ``plan``.
             analyst: the analyst whose cap in the ledger it counts against.
             confidence: the confidence of the error bars; it does not change what is charged.
-            intervals: False puts all of the ε of quantiles into their values: their bars are then the column's bounds.
+            intervals: False puts all of the ε of quantiles into their values; bars are then the column's bounds.
             progress: a function called with the share done so far, 0 to 1, while the engine runs.
             entropy: the source of randomness; change it only in tests.
         """
-        query = self._query(statistics, by, where, weights)
-        plan = make_plan(self.schema, query, epsilon=epsilon, confidence=confidence, intervals=intervals)
+        query, cut, tables = self._asked(statistics, by, where, weights)
+        plan = make_plan(
+            self.schema.anew(), query, epsilon=epsilon, confidence=confidence, intervals=intervals,
+            tables=tables, objective=objective,
+        )  # fmt: skip
         ledger = self.ledger if plan.parts else None
-        release = make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(release).at(confidence)
+        known = None if ledger is None else from_record(plan, ledger, analyst)
+        release = known or make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
+        return self.beside(release).at(confidence).showing(cut)
 
-    @_by_name
+    @by_name
     def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
-        """Release what a SELECT asks: the same as ``release``."""
+        """Release what a SELECT asks: the same as ``release``.  HAVING, ORDER BY and LIMIT cut the released answer."""
         return self.release(text, epsilon=epsilon, analyst=analyst, **options)
 
-    @_by_name
+    @by_name
     def discover(
         self,
         column: str,
@@ -350,7 +353,7 @@ class Source:
         discovery = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
         return self.beside(discovery).at(sure)
 
-    @_by_name
+    @by_name
     def plan_keys(
         self,
         column: str,
@@ -362,11 +365,11 @@ class Source:
     ) -> KeyPlan:
         """Return how many people a key needs for ``discover`` to find it; no data is read, and it costs nothing."""
         plan = plan_keys(
-            self.schema, column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person
+            self.schema.anew(), column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person
         )
         return plan.on(self.dialect)
 
-    @_by_name
+    @by_name
     def bounds(
         self,
         column: str,
@@ -387,11 +390,11 @@ class Source:
             progress: a function called with the share done so far, 0 to 1, while the engine runs.
             entropy: the source of randomness; change it only in tests.
         """
-        plan = plan_bounds(self.schema, column, epsilon=epsilon, where=where)
+        plan = plan_bounds(self.schema.anew(), column, epsilon=epsilon, where=where)
         bounds = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
         return self.beside(bounds)
 
-    @_by_name
+    @by_name
     def rows_per_person(
         self,
         *,
@@ -414,7 +417,7 @@ class Source:
             progress: a function called with the share done so far, 0 to 1, while the engine runs.
             entropy: the source of randomness; change it only in tests.
         """
-        plan, wanted = plan_rows_per_person(self.schema, epsilon=epsilon, where=where), people_share(share)
+        plan, wanted = plan_rows_per_person(self.schema.anew(), epsilon=epsilon, where=where), people_share(share)
         found = find_rows_per_person(
             plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy
         )
@@ -422,35 +425,55 @@ class Source:
 
     def beside(self, answer: A) -> A:
         """Return an answer of this source; one that was recorded before the table was modified says so."""
-        return answer.beside(self._table.modified())
+        modified = [each.modified() for each in (self._table, *self._table.joined.values())]
+        return answer.beside(max((each for each in modified if each is not None), default=None))
 
-    def declare(self, columns: Mapping[str, Column | str] | None = None, **more: Column | str) -> Source:
+    def declare(
+        self, columns: Mapping[str, Column | Derivation | str] | None = None, **more: Column | Derivation | str
+    ) -> Source:
         """Return a source of the same table and ledger with these columns; they replace those of the same name."""
         schema = self.schema
         if columns is not None and not isinstance(columns, Mapping):
             raise InvalidParameter(columns, "columns", "a mapping from names to declarations")
-        declared = {**schema.columns, **(columns or {}), **more}
+        declared = {**self._declared, **(columns or {}), **more}
         described = (declared, schema.person, schema.rows_per_person, schema.neighbors, schema.version)
         other = copy(self)
         counts = schema.every_row_counts
-        other.schema = make_schema(schema.name, *described, every_row_counts=counts, file=schema.file)
+        other._declared = declared
+        made = described_schema(
+            schema.name, *described, every_row_counts=counts, file=schema.file, quality=schema.quality
+        )
+        other.schema = replace(made, joins=schema.joins)
+        check_joins(other.schema)
+        check_within(other.schema)
         return other
 
-    def _query(
+    def _asked(
         self,
         statistics: Sequence[Statistic | Sequence[Statistic] | str],
-        by: str | Sequence[str] | None,
+        by: Keys | None,
         where: str | None,
-        weights: Mapping[str, Number] | None,
-    ) -> Query:
+        weights: Weights | None,
+    ) -> tuple[Query, Cut, dict[KeyTable, Number]]:
+        """Return the question, what is shown of its answer, and how much each of several tables counts."""
+        cut = WHOLE
         if len(statistics) == 1 and isinstance(statistics[0], str):
             if by or where is not None:
                 given = "by" if by else "where"
                 raise ConflictingParameters("SQL", given, "Put it into the SQL, as GROUP BY or WHERE.")
-            query = sql.parse(statistics[0], self.schema)
+            query, cut = read(statistics[0], self.schema)
         else:
             query = sql.make_query(statistics, by, where, self.schema)  # type: ignore[arg-type]
-        return query if weights is None else sql.weighted(query, weights, self.schema)
+        if not isinstance(weights, Mapping):
+            return query if weights is None else sql.weighted(query, weights, self.schema), cut, {}
+        columns = {name: weight for name, weight in weights.items() if not isinstance(name, tuple)}
+        tables = {table: weight for table, weight in weights.items() if isinstance(table, tuple)}
+        return sql.weighted(query, columns, self.schema), cut, tables
+
+
+def _beside(file: Path, table: str) -> str:
+    """Return a table that a source file names: a URL, another table of one (#), or a path relative to the file."""
+    return table if is_url(table) or table.startswith("#") else str(file.parent / table)
 
 
 def _public_rows(table: Table, said: object, person: object, neighbors: object) -> bool:

@@ -21,9 +21,12 @@ from .engine.recognised import Recognised
 from .engine.table import DescribedField, Table
 from .errors import NOTHING_DRAWN, InvalidParameter, InvalidSource, RequestError, Shown, suggestion
 from .question.codes import KINDS, Kind
+from .question.derivation import Derivation, expression, recode
 from .question.file import AS_USUAL, File, file
+from .question.join import MOST_JOINS, Join, join
 from .question.labels import harmless
-from .question.schema import Column, keys, number, plain
+from .question.quality import Quality, quality
+from .question.schema import Column, dates, keys, number, plain
 from .report import toml, toml_name
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -34,11 +37,14 @@ _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMES
 """The names of types on all engines, without what is in brackets."""
 
 FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
-           "version", "file", "columns")  # fmt: skip
+           "version", "file", "quality", "join", "columns")  # fmt: skip
+JOIN_FIELDS = ("table", "columns", "person", "public", "on", "file")
 FILE_FIELDS = ("format", "delimiter", "quote", "encoding", "header", "names", "decimal", "thousands", "dates",
                "missing", "part")  # fmt: skip
-COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "missing", "labels", "unit", "title", "type")
-"""The fields of a source file, those of its description of files, and those of one of its columns."""
+QUALITY_FIELDS = ("good", "usable")
+COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "missing", "labels", "unit", "title", "type",
+                 "first", "last", "expression", "from", "recode", "within")  # fmt: skip
+"""The fields of a source file, of a join, of its descriptions of files and of quality, and of one of its columns."""
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
@@ -108,8 +114,10 @@ def added(path: Path, table: str, chosen: Sequence[str] | None = None) -> tuple[
     if not same:
         return None
     opened = connect(table, path.stem, fields.get("file", AS_USUAL))
-    opened.check_names()
     found = opened.recognised()
+    opened.check_names()
+    if found is not None:  # a line may be a row by its true separator, though not by the one that the source says
+        connect(table, path.stem, found.file).check_names()
     columns = _columns(opened, {} if found is None else found.types, chosen)
     mentioned = set(re.findall(_MENTIONED, path.read_text(encoding="utf-8-sig"), re.MULTILINE))
     known = {*declared, fields.get("person")}
@@ -247,18 +255,21 @@ def _labelled(labels: Sequence[tuple[object, str]]) -> str:
     return "{" + ", ".join(f"{toml(name)} = {toml(text)}" for name, text in found.items()) + "}"
 
 
-def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
+def read(path: str) -> tuple[str, dict[str, Column | Derivation], dict[str, Any]]:
     """Return what a source file holds: the table, the columns that it declares, and all other fields, unchecked."""
     place = Path(path)
     problem = None
     try:
         fields = tomllib.loads(place.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeError):
-        problem = "could not be read", "Make a source file with `lapwing init TABLE`."
+        there = "could not be read" if place.exists() else "does not exist"
+        problem = there, "Make a source file with `lapwing init TABLE`."
     except tomllib.TOMLDecodeError as error:
         advice = "See docs/reference/source.md."
         if place.suffix.lower() != ".toml":
             advice = "A table needs a source file first: `lapwing init TABLE` makes one."
+        elif re.search(r"^[^#\n]*=\s*[^#\n\"']*\?", place.read_text(encoding="utf-8-sig"), re.MULTILINE):
+            advice = "Put a value where `lapwing init` left a ?, or delete what is not needed."
         problem = f"is not TOML: {error}", advice
     except (ValueError, RecursionError):
         problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
@@ -270,9 +281,13 @@ def read(path: str) -> tuple[str, dict[str, Column], dict[str, Any]]:
     columns = fields.pop("columns", {})
     if not isinstance(columns, dict):
         raise InvalidSource(path, "has columns that are not tables", "Write [columns.age] and so on.")
-    declared = {str(name): _declared(name, column_fields, path) for name, column_fields in columns.items()}
+    declared = {str(name): declared_column(name, column_fields, path) for name, column_fields in columns.items()}
     if "file" in fields:
         fields["file"] = _file(fields["file"], path)
+    if "quality" in fields:
+        fields["quality"] = _quality(fields["quality"], path)
+    if "join" in fields:
+        fields["join"] = _joins(fields["join"], path)
     table = fields.pop("table")
     if not isinstance(table, str):
         raise InvalidSource(path, "has a table that is not a text", 'Write table = "visits.csv".')
@@ -289,7 +304,7 @@ def _refuse_unknown(fields: Mapping[str, Any], known: Sequence[str], path: str, 
             )
 
 
-def _declared(name: str, fields: Any, path: str) -> Column:
+def declared_column(name: str, fields: Any, path: str) -> Column | Derivation:
     """Return the declaration of one column of a source file."""
     where = f' in column "{name}"'
     if not isinstance(fields, dict):
@@ -298,10 +313,19 @@ def _declared(name: str, fields: Any, path: str) -> Column:
     shown = {name: fields.get(name) for name in ("unit", "title")}
     missing = fields.get("missing", [])
     try:
+        if {"expression", "from", "recode"} & set(fields):
+            return _computed(fields, path, where)
+        if {"first", "last"} & set(fields):
+            _refuse_unknown(
+                fields, ("type", "first", "last", "missing", "unit", "title"), path, f"{where}, which has dates"
+            )
+            if fields.get("type", "date") != "date":
+                raise InvalidParameter(fields["type"], "type", "date, for a column with first and last")
+            return dates(fields.get("first"), fields.get("last"), missing=missing, **shown)  # type: ignore[arg-type]
         if "keys" in fields and not isinstance(fields["keys"], list | dict):
             raise InvalidParameter(fields["keys"], "keys", 'a list, or a table such as {"1" = "men", "2" = "women"}')
         if "keys" in fields and not {"low", "high"} & set(fields):
-            known = ("keys", "other", "missing", "labels", "unit", "title", "type")
+            known = ("keys", "other", "missing", "labels", "unit", "title", "type", "within")
             _refuse_unknown(fields, known, path, f"{where}, which has keys")
             return _keys(fields, {**shown, "missing": missing})
         if {"low", "high", "edges"} & set(fields):
@@ -324,11 +348,25 @@ def _declared(name: str, fields: Any, path: str) -> Column:
         raise _unfit(path, where, error) from None
 
 
+def _computed(fields: Mapping[str, Any], path: str, where: str) -> Derivation:
+    """Return a column that is computed from others."""
+    if "expression" in fields:
+        known = ("expression", "low", "high", "edges", "keys", "labels", "unit", "title")
+        _refuse_unknown(fields, known, path, f"{where}, which has an expression")
+        given = {name: value for name, value in fields.items() if name not in ("expression", "keys")}
+        return expression(fields["expression"], keys=_codes(fields.get("keys"), "integer"), **given)
+    fields_of_recode = ("from", "recode", "other", "labels", "unit", "title")
+    _refuse_unknown(fields, fields_of_recode, path, f"{where}, which is a recode")
+    given = {name: value for name, value in fields.items() if name not in ("from", "recode")}
+    return recode(fields.get("from"), fields.get("recode"), **given)  # type: ignore[arg-type]
+
+
 def _keys(fields: Mapping[str, Any], shown: Mapping[str, Any]) -> Column:
     """Return a column with keys; ``type`` says what the names of a table of keys are, which in TOML are texts."""
     given, kind = fields["keys"], fields.get("type")
     codes = _codes(given, "text" if kind is None else kind)
-    column = keys(codes, other=fields.get("other"), labels=fields.get("labels"), **shown)
+    other, labels, within = (fields.get(name) for name in ("other", "labels", "within"))
+    column = keys(codes, other=other, labels=labels, within=within, **shown)
     if kind not in (None, column.kind):
         raise InvalidParameter(kind, "type", f"{column.kind}, as its keys are")
     return column
@@ -378,6 +416,37 @@ def _file(fields: Any, path: str) -> File:
         return file(**fields)
     except RequestError as error:
         raise _unfit(path, " in [file]", error) from None
+
+
+def _quality(fields: Any, path: str) -> Quality:
+    """Return which released numbers a source file calls good, and which usable."""
+    if not isinstance(fields, dict):
+        raise InvalidSource(path, "has a quality that is not a table", "Write [quality], and good and usable below.")
+    _refuse_unknown(fields, QUALITY_FIELDS, path, " in [quality]")
+    try:
+        return quality(**fields)
+    except RequestError as error:
+        raise _unfit(path, " in [quality]", error) from None
+
+
+def _joins(given: Any, path: str) -> list[Join]:
+    """Return the joins of a source file."""
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise InvalidSource(path, "has a join that is not a list of tables", "Write [[join]], and its fields below.")
+    joins = []
+    for place, fields in enumerate(given[: MOST_JOINS + 1], 1):
+        where = f" in join {place}"
+        _refuse_unknown(fields, JOIN_FIELDS, path, where)
+        if not isinstance(fields.get("table"), str) or "columns" not in fields:
+            raise InvalidSource(
+                path, f"lacks a table or columns{where}", 'Write table = "patients.csv" and columns = ["age"].'
+            )
+        about = {**fields, "file": _file(fields["file"], path)} if "file" in fields else fields
+        try:
+            joins.append(join(**about))
+        except RequestError as error:
+            raise _unfit(path, where, error) from None
+    return joins
 
 
 def _unfit(path: str, where: str, error: RequestError) -> InvalidSource:

@@ -330,7 +330,7 @@ def test_P5_the_number_of_rows_is_public_only_where_none_can_be_left_out(tmp_pat
 )
 def test_P6_the_shares_add_up_to_epsilon(columns, nano, weights):
     schema = schema_of(True, 3, "add_remove")
-    statistics = [lw.mean(c, weight=w) for c, w in zip(columns, weights, strict=False)]
+    statistics = [lw.mean(c, share=w) for c, w in zip(columns, weights, strict=False)]
     plan = plan_of(schema, statistics, epsilon=F(nano, 10**9))
     assert sum(part.epsilon for part in plan.parts) == plan.epsilon
     for part in plan.parts:

@@ -167,7 +167,7 @@ def test_T27_another_split_is_another_question(source):
     for weight in (1, 2, 3):
         columns = {**COLUMNS, "p": lw.number(0, 99)}
         other = lw.Source(people(), name="t", columns=columns, epsilon=5, ledger=source.ledger.where)
-        assert not other.release(lw.mean("x", weight=weight), lw.mean("p"), epsilon=1).repeated
+        assert not other.release(lw.mean("x", share=weight), lw.mean("p"), epsilon=1).repeated
 
 
 def test_T27_a_recorded_answer_needs_no_table(tmp_path):

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing.measure.tree import MOST, Tree, _Sum, make_tree, margins, share_interval
+from lapwing.measure.tree import MOST, Tree, make_tree, share_interval
+from lapwing.noise.weighted import _Sum, margins
 from lapwing.question.schema import make_schema
 from lapwing.release.estimate import estimates
 
@@ -223,9 +224,10 @@ def test_D3_the_margin_covers_by_the_exact_law_and_is_little_wider_than_need_be(
 @pytest.mark.parametrize("scale", [F(1, 3), F(1), F(7, 2)], ids=str)
 @pytest.mark.parametrize("deviation", [0.0, 0.3])
 def test_D3_chernoffs_bound_by_summing_the_law(scale, deviation):
-    """The margin is in units of the scale."""
+    """The bound that is found is the least of those for several t, here in units of the scale."""
     weights, times, beyond = np.array([0.2, 0.5, 1.0]), np.array([3.0, 1.0, 2.0]), 1e-6
-    found = _Sum(weights, times, float(1 / scale)).chernoff(beyond, deviation)
+    size = float(scale)
+    found = _Sum(weights, times, np.full(3, 1 / size)).chernoff(beyond, deviation * size) / size
     law = lw.DiscreteLaplace(scale)
     reach = np.arange(-int(600 * scale), int(600 * scale) + 1)
     mass = np.array([law.pmf(int(x)) for x in reach])

@@ -11,6 +11,7 @@ import pytest
 import lapwing as lw
 from lapwing.engine.connect import connect
 from lapwing.measure.selection import ValueWeights, sorted_values
+from lapwing.question.derivation import with_computed
 from lapwing.question.schema import Column, make_schema
 from lapwing.release.discover import plan_keys
 from lapwing.release.rows_per_person import plan_rows_per_person
@@ -103,6 +104,38 @@ def test_E3_every_statistic_has_the_same_integers_on_every_engine(table, people,
     for question in [*QUERIES, *MORE]:
         plan = plan_of(schema, *question)
         assert counted(schema, plan, table) == counted(schema, plan, reference), question
+
+
+COMPUTED = {**COLUMNS, "day": lw.dates("1969-07-01", "2024-06-30"), "w": lw.expression("ABS(y) / 8", low=0, high=12)}
+EXPRESSIONS = [
+    "x * y", "y * y * y - x", "-x + code / 3", "CLAMP(y / x, -5, 5)", "y / (ABS(x) + 1)", "FLOOR(y / 7)", "ROUND(y, 1)",
+    "LEAST(x, y, code)", "GREATEST(x, 0.3)", "COALESCE(x, y, -2)", "NULLIF(x + 0, code)", "NULLIF(y, 2.5)",
+    "ABS(x - y)",
+    "CASE WHEN key = 'it''s' OR x * y > 4 THEN y WHEN yes THEN code ELSE -x END", "(x > y) + yes", "yes * w",
+    "EXTRACT(YEAR FROM day)", "EXTRACT(QUARTER FROM day) * EXTRACT(MONTH FROM day)", "EXTRACT(DAY FROM day)",
+    "EXTRACT(ISODOW FROM day)", "day - DATE '2000-02-29'", "DATE_TRUNC('week', day) - DATE_TRUNC('month', day)",
+    "DATE_TRUNC('quarter', day) - DATE_TRUNC('year', day)", "((x + y) IS NULL) * 2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
+def test_X2_W1_W3_expressions_and_weights_have_the_same_integers_on_every_engine(table, people):
+    declared = {name: each for name, each in COMPUTED.items() if name != "w"}
+    schema = with_computed(schema_of(people, columns=declared), {"w": COMPUTED["w"]})
+    reference = make(ROWS, "arrow", None)
+    questions = [((lw.mean(text),), (), None) for text in EXPRESSIONS]
+    questions += [
+        ((lw.count(), lw.mean("x", weight="w"), lw.sum("w")), ("key",), "x * y < 40 OR day - DATE '2000-01-01' > 3"),
+        ((lw.variance("x * w"), lw.median("x - y")), ("code",), None),
+        ((*lw.quantile("x", [0.2, 0.7], weight="w"), lw.median("y", weight="ABS(x)")), ("key",), None),
+        ((lw.median("x * y", weight="2000000000 - ABS(code)"),), (), "yes"),
+        ((lw.count(),), ("DATE_TRUNC('year', day)", "EXTRACT(MONTH FROM day)"), None),
+        ((lw.count(),), ("CASE WHEN x > y THEN 'it''s' WHEN x < 3 THEN '%s' ELSE '\\\\' END", "FLOOR(y / 25)"), None),
+        ((lw.histogram("x * y", [-50, 0, 10, 700]),), (), "(x + y) IS NOT NULL"),
+    ]
+    for question in questions:
+        plan = plan_of(schema, *question)
+        assert counted(plan.schema, plan, table) == counted(plan.schema, plan, reference), question
 
 
 def test_P7_the_number_of_people_is_the_same_on_every_engine(table):

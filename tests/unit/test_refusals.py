@@ -213,7 +213,7 @@ NOTHING = "No noise was drawn and nothing was charged."
             f'Nothing was given for n. {NOTHING} Give the number of rows, which is public with neighbors="change_one".',
         ),
         (
-            lambda: SOURCE.plan(lw.mean("x", weight="1e-90"), lw.count("key"), epsilon=1),
+            lambda: SOURCE.plan(lw.mean("x", share="1e-90"), lw.count("key"), epsilon=1),
             errors.TooLarge,
             f"The noise scale is about 2^320, and at most 2^200 is possible. {NOTHING} Give bounds, weights and ε of a "
             "usual size.",

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--only", multiple=True, metavar="CHECK", help="Run this check only; may be given several times.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="CHECK[/PART]",
+    help="Run this check only, or one part of it (reading/lines); may be given several times.",
+)
 @click.option("--deep", is_flag=True, help="Draw ten times as much, over more tables; takes several times as long.")
 @click.option("--minutes", type=float, metavar="N", help="With --deep: draw worlds for so many minutes; 5 by default.")
 @click.option("--seed", type=int, metavar="N", help="Begin with world number N, which a finding has named.")

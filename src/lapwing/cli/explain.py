@@ -14,12 +14,16 @@ from ..exact import text
 from .output import confidence_option, format_option, print_json, rows_on_terminal, source_argument
 
 if TYPE_CHECKING:
-    from ..plan.plan import Plan
+    from ..plan.plan import Part, Plan
+    from ..plan.several import SeveralTables
     from ..question.query import Statistic
     from ..question.schema import Schema
     from ..release.discover import Discovery
     from ..release.result import Release
     from ..release.rows_per_person import RowsPerPerson
+
+_SHOWN_TABLES = 40
+"""How many measured tables are listed."""
 
 
 @click.command()
@@ -139,6 +143,18 @@ def _row_stages(found: RowsPerPerson) -> str:
     return "\n".join(lines)
 
 
+def _of_tables(several: SeveralTables, part: Part) -> list[str]:
+    """Say with which noise each table is measured."""
+    told = [
+        f"     {several.title(table)}, {float(100 * share):.3g} % of ε: {part.measurement.explanation(setting)}"
+        for table, share, setting in zip(
+            several.strategy.measured, several.strategy.shares, several.settings(part), strict=True
+        )
+    ]
+    more = len(told) - _SHOWN_TABLES
+    return [*told[:_SHOWN_TABLES], *([f"     … {more:,} more tables: see --format json"] if more > 0 else [])]
+
+
 def _stages(plan: Plan, made: Release, answer: str) -> str:
     schema = plan.schema
     lines = _first_stages(schema, plan.query.text, f"ε = {text(plan.epsilon)}", made.entry)
@@ -153,10 +169,16 @@ def _stages(plan: Plan, made: Release, answer: str) -> str:
     ]
     rows = made.answer.get("rows")
     for part in plan.parts:
-        lines.append(f"     {part.measurement.explanation(plan.setting(part, rows))}")
+        if plan.several is None:
+            lines.append(f"     {part.measurement.explanation(plan.setting(part, rows))}")
+        else:
+            lines += _of_tables(plan.several, part)
     named = [each for each in plan.query.statistics if each.name != each.default_name]
     lines += [f"     {each.text} is shown as {each.name}" for each in named]
     for statistic in plan.query.statistics:
         lines += _instead(plan, statistic)
-    lines += ["6. Estimated   from noisy integers and public parameters alone (claim R1):", "", answer]
+    how = "and public parameters alone (claim R1)"
+    if plan.several is not None:
+        how = "of all measured tables and public parameters alone (claims R1, U1 and U3)"
+    lines += [f"6. Estimated   from noisy integers {how}:", "", answer]
     return "\n".join(lines)

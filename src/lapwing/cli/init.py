@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .output import check_writable, format_option, print_json
+
+if TYPE_CHECKING:
+    from ..question.file import File
+    from ..source_file import Draft
 
 
 @click.command()
@@ -45,25 +49,32 @@ def init(
     first lines as far as possible, and written to [file] of the source file; give an option where it is wrong.  No cell
     is written or shown.
 
+    TABLE may also be a file of CSVW metadata (.json), best with the vocabulary CSVW-EO: then person, bounds and keys
+    are taken from it, for you to check.
+
     Run again on a table that has its source file, it adds columns that are new, and changes nothing else.
 
     \b
     lapwing init visits.parquet
     lapwing init survey.csv --columns age,sex,hours
+    lapwing init visits.csv-metadata.json
     lapwing init 'postgresql://lapwing@db.example/clinic#visits'
     """
+    from ..exports.csvw_eo import is_metadata
     from ..question.file import AS_USUAL, file
     from ..release.files import in_place_of
-    from ..source_file import NO_SECRET, describe, source_name
+    from ..source_file import NO_SECRET
 
     if written["delimiter"] in ("\\t", "tab"):
         written["delimiter"] = "\t"
     told = file(**written)
     chosen = None if columns is None else [name.strip() for name in columns.split(",")]
-    if not force and _add(table, output, told != AS_USUAL or no_header, chosen, form):
+    described = is_metadata(table)
+    if described and (told != AS_USUAL or no_header):
+        raise click.UsageError("the metadata says how the table is written: change [file] of the source file instead")
+    if not described and not force and _add(table, output, told != AS_USUAL or no_header, chosen, form):
         return
-    folder, name = (Path(), None) if output is None else (output.parent, source_name(str(output)))
-    draft = describe(table, folder, told, header=not no_header, chosen=chosen, name=name)
+    draft = _draft(table, output, told, chosen, header=not no_header, described=described)
     path = output or Path(f"{draft.name}.toml")
     check_writable(path, force, path.resolve() == Path(table).resolve())
     with in_place_of(path) as place:
@@ -78,6 +89,19 @@ def init(
     click.echo(f"Wrote {path}.  Remove the # from the lines you need, fill in every ?, then:")
     click.echo(f"  lapwing check {path}")
     click.echo(f'  lapwing plan {path} "SELECT COUNT(*) FROM {draft.name}" --epsilon 0.1')
+
+
+def _draft(
+    table: str, output: Path | None, told: File, chosen: Sequence[str] | None, *, header: bool, described: bool
+) -> Draft:
+    """Return the source file of a table, or of the table that metadata describes."""
+    from ..exports.csvw_eo import draft_of_metadata
+    from ..source_file import describe, source_name
+
+    folder, name = (Path(), None) if output is None else (output.parent, source_name(str(output)))
+    if described:
+        return draft_of_metadata(table, folder, chosen=chosen, name=name)
+    return describe(table, folder, told, header=header, chosen=chosen, name=name)
 
 
 def _add(table: str, output: Path | None, told: bool, chosen: Sequence[str] | None, form: str) -> bool:

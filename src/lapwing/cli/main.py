@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import signal
 import sys
 import threading
@@ -34,6 +35,8 @@ from .find import bounds, discover
 from .init import init
 from .ledger import ledger
 from .output import Decorator, confidence_option, console, format_option, print_json, print_table
+from .package import package
+from .plot import plot
 from .table import plan, release
 
 
@@ -89,20 +92,21 @@ def main() -> None:
     """Release statistics about people with the exact Laplace mechanism and an error bar on every number."""
 
 
-for command in (audit, bounds, check, discover, explain, init, ledger, plan, release):
+for command in (audit, bounds, check, discover, explain, init, ledger, package, plan, plot, release):
     main.add_command(command)
 
 
 @main.command()
 @click.option(
     "--folder", default="lapwing-demo", show_default=True, type=click.Path(file_okay=False, path_type=Path),
-    help="Where to put the table, its source file and its ledger; those of an earlier demo are replaced.",
+    help="Where to put the table, its source file, its ledger and the report; those of an earlier demo are replaced.",
 )  # fmt: skip
-def demo(folder: Path) -> None:
-    """Hospital visits of 100,000 invented people: plan, release next to the truth, spend the budget."""
+@click.option("--fast", is_flag=True, help="Do not pause between the steps, as on anything but a terminal.")
+def demo(folder: Path, fast: bool) -> None:
+    """A tour: two attacks, then visits of 100,000 invented people, released until the budget is spent."""
     from .demo import tell
 
-    tell(console(), folder)
+    tell(console(), folder, fast)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
@@ -191,7 +195,7 @@ def _number(given: str) -> int | float:
     try:
         return float(given)
     except ValueError:
-        if given.startswith("--"):  # a VALUE must not be echoed, an option may
+        if re.fullmatch(r"--[A-Za-z-]+", given):  # a VALUE must not be echoed, a mistyped option may
             raise click.NoSuchOption(given) from None
         raise click.BadParameter("every VALUE is a number", param_hint="VALUE") from None
 

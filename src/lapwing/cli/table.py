@@ -5,6 +5,7 @@ Engine and ledger are imported only when a command runs.
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import click
 
 from ..errors import InvalidSource, LedgerError, OutputError
 from ..exact import text
+from .compare import Compare, comparing_options, try_on_zeros
 from .output import (
     Decorator,
     analyst_option,
@@ -29,15 +31,23 @@ from .output import (
     rows_on_terminal,
     source_argument,
 )
+from .plot import chart_form, check_chart, one_table, write_chart
 
 if TYPE_CHECKING:
     from ..plan.plan import Plan
+    from ..release.comparison import Comparison
     from ..release.result import Release
     from ..source import Source
 
 _weights: Decorator = click.option(
-    "--weight", "weights", multiple=True, metavar="COLUMN=NUMBER",
-    help="How ε is split between columns (budget allocation), for example --weight cost=3 --weight age=1.",
+    "--weight", "weights", multiple=True, metavar="COLUMN|(TABLE)=NUMBER",
+    help="How ε is split between columns (budget allocation), for example --weight cost=3 --weight age=1.  "
+    'Or how much one of several tables counts, by its keys in brackets: --weight "(sex, age)=4"; () is the total.',
+)  # fmt: skip
+_objective: Decorator = click.option(
+    "--objective", type=click.Choice(["mean", "minimax", "cells"]), default="mean", show_default=True,
+    help="What is made small for several tables (ROLLUP, CUBE, GROUPING SETS): the mean of their variances, the "
+    "largest one, or the mean over all cells.",
 )  # fmt: skip
 _no_intervals: Decorator = click.option(
     "--no-intervals", is_flag=True, help="Spend all ε of quantiles on their values, and none on error bars."
@@ -60,7 +70,13 @@ _no_intervals: Decorator = click.option(
     help="Compare what the question would cost with each of these rows_per_person, for example 1,2,5,10.",
 )  # fmt: skip
 @_weights
+@_objective
 @_no_intervals
+@click.option(
+    "--output", metavar="FILE",
+    help="Also draw the error to expect against ε, and write it: .svg, .png, .html (offline) or .vl.json.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Write over a file that exists.")
 @click.option("--sql", "show_sql", is_flag=True, help="Show the SQL that the engine would run.")
 @click.option(
     "--engine", metavar="NAME",
@@ -77,7 +93,10 @@ def plan(
     rows: int,
     rows_per_person: str | None,
     weights: Sequence[str],
+    objective: str,
     no_intervals: bool,
+    output: str | None,
+    force: bool,
     show_sql: bool,
     engine: str | None,
     confidence: str,
@@ -89,27 +108,31 @@ def plan(
     lapwing plan visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
     lapwing plan visits.toml "SELECT COUNT(*) FROM visits" --error 10
     lapwing plan visits.toml "SELECT COUNT(*) FROM visits" --epsilon 1 --rows-per-person 1,2,5,10
+    lapwing plan visits.toml "SELECT ward, sex, COUNT(*) FROM visits GROUP BY CUBE (ward, sex)" --epsilon 1
+    lapwing plan visits.toml "SELECT AVG(cost) FROM visits" --epsilon 1 --output plan.svg
     """
     from ..source import Source
 
     if (epsilon is None) == (not errors):
         raise click.UsageError("give --epsilon, or --error to see the ε it needs")
-    opened, split = Source.open(source), _pairs(weights)
-    error = errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None
+    if rows_per_person is not None and (show_sql or (engine, output) != (None, None)):
+        raise click.UsageError("--rows-per-person shows no SQL and no chart: leave out --sql, --engine and --output")
+    opened = Source.open(source)
     asked: dict[str, Any] = {
         "epsilon": epsilon,
-        "error": error,
-        "weights": split,
+        "error": errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None,
+        "weights": _split(weights),
+        "objective": objective,
         "confidence": confidence,
         "rows": rows,
     }
     ask: Callable[..., Plan] = partial(opened.plan, sql, **asked, intervals=not no_intervals)
     if rows_per_person is not None:
-        if show_sql or engine is not None:
-            raise click.UsageError("--rows-per-person shows no SQL: leave out --sql and --engine")
         _compare([ask(rows_per_person=k) for k in rows_per_person.split(",")], form)
         return
     made = ask()
+    if output is not None:
+        _draw_plan(made, output, force, opened, source)
     written = made.sql if engine is None else made.to_sql(engine)
     if form == "json":
         print_json(**{**made.to_dict(), "sql": written})
@@ -120,6 +143,14 @@ def plan(
     click.echo(_left(opened))
     if show_sql or engine is not None:
         click.echo(f"\n{written}")
+
+
+def _draw_plan(made: Plan, output: str, force: bool, opened: Source, source: str) -> None:
+    """Write the chart of a plan."""
+    drawn = chart_form(output)
+    check_chart(drawn, output, force, opened, source)
+    write_chart(made.plot(), drawn, output)
+    click.echo(f"Wrote {output}.", err=True)
 
 
 def _compare(plans: Sequence[Plan], form: str) -> None:
@@ -146,14 +177,22 @@ def _left(source: Source) -> str:
 @click.argument("sql")
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The ε to spend on this release.")
 @_weights
+@_objective
 @_no_intervals
 @analyst_option
 @click.option("--simultaneous", is_flag=True, help="Make error bars hold for all cells at once.")
-@click.option("--nonnegative", is_flag=True, help="Show negative counts as 0 (biased; do not add them up).")
+@click.option(
+    "--nonnegative",
+    is_flag=True,
+    help="Show negative counts as 0 (biased; do not add them up); several tables are fitted so that they add up.",
+)
+@click.option("--rounded", is_flag=True, help="With --nonnegative and several tables: whole numbers.")
+@click.option("--suppress", is_flag=True, help="Leave out numbers that are too noisy, by the thresholds of the source.")
+@comparing_options
 @click.option(
     "--output", metavar="PATH",
-    help="Write to a new file; without --format, its extension decides (.csv, .json, .parquet, .html).  "
-    "Or write Parquet files to a folder: an empty one, or a new one whose name ends with a slash.",
+    help="Write to a new file; without --format, its extension decides (.csv, .json, .parquet, .html; a chart: .svg, "
+    ".png, .vl.json).  Or write Parquet files to a folder: an empty one, or a new one whose name ends with a slash.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Write over a file that exists.")
 @confidence_option
@@ -163,10 +202,14 @@ def release(
     sql: str,
     epsilon: str,
     weights: Sequence[str],
+    objective: str,
     no_intervals: bool,
     analyst: str | None,
     simultaneous: bool,
     nonnegative: bool,
+    rounded: bool,
+    suppress: bool,
+    compare: Compare | None,
     output: str | None,
     force: bool,
     confidence: str,
@@ -174,44 +217,84 @@ def release(
 ) -> None:
     """Release statistics: charge ε to the ledger, and print noisy numbers with error bars (confidence intervals).
 
-    The same question at the same ε is answered from the ledger, at no charge.
+    The same question at the same ε is answered from the ledger, at no charge, also with another HAVING, ORDER BY or
+    LIMIT: these cut the released answer.
 
     \b
     lapwing release visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1
+    lapwing release visits.toml "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward" --epsilon 1 \\
+        --difference ward=north,south
+    lapwing release visits.toml "SELECT ward, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY n DESC LIMIT 3" --epsilon 1
+    lapwing release visits.toml "SELECT ward, sex, COUNT(*) FROM visits GROUP BY ROLLUP (ward, sex)" --epsilon 1
     """
-    from ..release.files import is_folder
     from ..source import Source
 
-    opened, split = Source.open(source), _pairs(weights)
+    opened = Source.open(source)
+    asked: dict[str, Any] = {"epsilon": epsilon, "weights": _split(weights), "objective": objective}
+    asked["intervals"] = not no_intervals
+    if compare is not None:
+        if nonnegative:
+            raise click.UsageError("--nonnegative is biased: leave it out of comparisons")
+        try_on_zeros(compare, opened.plan(sql, **asked))
+    form = _form(form, output, force, opened, source)
+    if form in CHARTS:
+        try_on_zeros(_chart(compare, form), opened.plan(sql, **asked))
+    with asking() as progress:
+        made = opened.release(sql, **asked, analyst=analyst, confidence=confidence, progress=progress)
+    made = made.at(simultaneous=simultaneous)
+    made = made.nonnegative(rounded=rounded) if nonnegative else made
+    made = made.suppressed() if suppress else made
+    _write(made if compare is None else compare(made), form, output)
+
+
+CHARTS = ("svg", "png", "vega-lite")
+"""The formats that are charts; a page of a release is a report."""
+
+
+def _chart(compare: Compare | None, form: str) -> Callable[[Release], Any]:
+    """Return how a release is drawn, or what is compared in it; refuse what needs libraries that are not there."""
+    from ..charts.picture import check_drawing
+
+    check_drawing(form)
+    return lambda made: (one_table(made, "lapwing plot SOURCE ENTRY") if compare is None else compare(made)).plot()
+
+
+def _form(form: str, output: str | None, force: bool, opened: Source, source: str) -> str:
+    """Return the format, by the name of the file if none was given; refuse a place that should not be used."""
+    from ..release.files import is_folder
+
     chosen = click.get_current_context().get_parameter_source("form") != click.core.ParameterSource.DEFAULT
     if output is None:
         if form == "parquet":
             raise click.UsageError("with --format parquet give --output PATH")
-    elif is_folder(output):
+        return form
+    if is_folder(output):
         if chosen and form != "parquet":
             raise click.UsageError(f"{output} is a folder, and only Parquet files are written to a folder: give a file")
-        form = "parquet"
         _check_folder(Path(output), opened.holds(Path(output) / "part-00000.parquet"))
-    else:
-        file = Path(output)
-        check_writable(file, force, file.resolve() == Path(source).resolve() or opened.holds(file))
-        if not chosen:
-            endings = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html", ".txt": "table"}
-            if file.suffix not in endings:
-                raise click.UsageError(f"{output} ends in none of {', '.join(endings)}: rename it, or give --format")
-            form = endings[file.suffix]
-    with asking() as progress:
-        made = opened.release(
-            sql,
-            epsilon=epsilon,
-            weights=split,
-            analyst=analyst,
-            confidence=confidence,
-            intervals=not no_intervals,
-            progress=progress,
-        )
-    made = made.at(simultaneous=simultaneous)
-    _write(made.nonnegative() if nonnegative else made, form, output)
+        return "parquet"
+    file = Path(output)
+    check_writable(file, force, file.resolve() == Path(source).resolve() or opened.holds(file))
+    if chosen:
+        return form
+    endings = {".vl.json": "vega-lite", ".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html"}
+    endings |= {".svg": "svg", ".png": "png", ".txt": "table"}
+    found = next((form for ending, form in endings.items() if file.name.endswith(ending)), None)
+    if found is None:
+        raise click.UsageError(f"{output} ends in none of {', '.join(endings)}: rename it, or give --format")
+    return found
+
+
+def _split(given: Sequence[str]) -> dict[str | tuple[str, ...], str]:
+    """Return the weights of columns, and of tables, which are columns in brackets: "(sex, age)=4"."""
+    found: dict[str | tuple[str, ...], str] = {}
+    for name, number in _pairs(given).items():
+        if name.startswith("(") and name.endswith(")"):
+            (names,) = csv.reader([name[1:-1]], skipinitialspace=True)
+            found[tuple(each.strip() for each in names)] = number
+        else:
+            found[name] = number
+    return found
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:
@@ -238,7 +321,7 @@ def _check_folder(output: Path, precious: bool) -> None:
         raise click.UsageError(f"{output} cannot be written")
 
 
-def _write(made: Release, form: str, output: str | None) -> None:
+def _write(made: Release | Comparison, form: str, output: str | None) -> None:
     try:
         if output is None:
             _show(made, form)
@@ -253,20 +336,22 @@ def _write(made: Release, form: str, output: str | None) -> None:
         raise
 
 
-def _show(made: Release, form: str) -> None:
+def _show(made: Release | Comparison, form: str) -> None:
     """Print a release, a long one piece by piece."""
     from ..release.columns import csv_text
+    from ..release.result import Release
 
     if form == "csv":
+        whole = made.adding_up if isinstance(made, Release) else ()
         for number, piece in enumerate(made.pieces()):
-            click.echo(csv_text(piece, header=number == 0), nl=False)
+            click.echo(csv_text(piece, header=number == 0, whole=whole), nl=False)
     else:
         click.echo(_text(made, form, rows_on_terminal()), nl=False)
     if form in ("csv", "html"):
         click.echo(made.charged, err=True)
 
 
-def _put(made: Release, form: str, output: str, progress: Any) -> None:
+def _put(made: Release | Comparison, form: str, output: str, progress: Any) -> None:
     """Write a release to a file, or to files in a folder."""
     from ..release.files import in_place_of
 
@@ -274,13 +359,15 @@ def _put(made: Release, form: str, output: str, progress: Any) -> None:
         made.to_parquet(output, progress)
     elif form == "csv":
         made.to_csv(output, progress)
+    elif form in CHARTS:
+        write_chart(made.plot(), form, output, made.entry)
     else:
         written = _text(made, form)
         with in_place_of(output) as file:
             file.write_text(written, encoding="utf-8")
 
 
-def _text(made: Release, form: str, most: int | None = None) -> str:
+def _text(made: Release | Comparison, form: str, most: int | None = None) -> str:
     if form == "json":
         return json.dumps(made.to_dict(), ensure_ascii=False) + "\n"
     return made.to_html() if form == "html" else f"{made.to_text(most)}\n"

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidAddress, InvalidSource
 from ..question.file import AS_USUAL, File
+from ..question.join import Join
 from .duckdb import DuckDBTable
+from .joins import joined_title
+from .look_up import LookUp
 from .postgres import PostgresTable, relation_names
 from .spark import SparkTable, is_spark
 from .table import Table
@@ -34,6 +40,28 @@ def connect(given: Any, name: str, file: File = AS_USUAL) -> Table:
         allowed = "the path of a file, or what begins with postgresql://, spark: or sc://"
         raise InvalidAddress("table", f"Give {allowed}.")
     return DuckDBTable(given, name, file)
+
+
+def connect_joins(table: Table, given: Any, joins: Sequence[Join], name: str) -> tuple[Join, ...]:
+    """Return the joins with what reads their look-ups; tables of the same people become known to the table."""
+    connected, people = [], {}
+    for number, each in enumerate(joins):
+        place = each.table
+        if isinstance(place, str) and place.startswith("#") and isinstance(given, str) and is_url(given):
+            place = given.partition("#")[0] + place  # another table of the same database
+        shown = title(fspath(place)) if isinstance(place, str | PathLike) else f"join {number + 1}"
+        each = replace(each, table=None, name=shown)
+        other = connect(place, joined_title(name, each), each.file)
+        if each.on is not None:
+            each = replace(each, reader=LookUp(other))
+        elif table.joins_with(other):
+            people[number] = other
+        else:
+            what = f'joins "{shown}" as a table of people, which is in another engine, database or session'
+            raise InvalidSource(name, what, "Tables of people are joined where they are: put both into one place.")
+        connected.append(each)
+    table.joined = people
+    return tuple(connected)
 
 
 def is_url(table: str) -> bool:

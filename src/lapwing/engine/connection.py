@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import duckdb
@@ -19,8 +19,7 @@ _CONFIG = {
     "preserve_insertion_order": "false",
 }
 _SETTINGS = """
-SET pandas_analyze_sample = 0; SET TimeZone = 'UTC'; SET disabled_optimizers = 'statistics_propagation';
-SET enable_progress_bar = true; SET enable_progress_bar_print = false
+SET pandas_analyze_sample = 0; SET TimeZone = 'UTC'; SET disabled_optimizers = 'statistics_propagation'
 """
 """Statistics of a Parquet file ignore NaN: an optimizer that relies on them would read NaN as a number."""
 
@@ -39,7 +38,17 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
             config["memory_limit"] = limit
         with duckdb.connect(":memory:", config=config) as connection:
             connection.execute(_SETTINGS)
+            measure_progress(connection)
             yield connection
+
+
+def measure_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a connection tell how much of a query is done, and print nothing.
+
+    In a notebook DuckDB refuses every setting of its progress if ipywidgets is not installed.  Then it tells nothing.
+    """
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
 
 
 def spill_folder(connection: duckdb.DuckDBPyConnection) -> str:

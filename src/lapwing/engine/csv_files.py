@@ -38,13 +38,13 @@ class CsvFiles(Files):
         return recognise(self.paths[0], self.path, self.file, header)
 
     def check_names(self) -> None:
-        """Refuse a CSV file whose header is probably a row, because its cells occur again."""
+        """Refuse a CSV file whose header is probably a row."""
         self.fields()  # refuses a first line as a release does
         file = self.paths[0]
-        if records.begins_with_a_row(file, self.form):
+        why = records.begins_with_a_row(file, self.form)
+        if why is not None:
             raise Problem(
-                f'cannot be read: the first line of the file "{file}" looks like a row, since one of its cells '
-                "occurs again below",
+                f'cannot be read: the first line of the file "{file}" looks like a row, since {why}',
                 "If it is one, use `lapwing init --no-header`, and name the columns; if not, put names first.",
             )
 

@@ -34,6 +34,7 @@ class Dialect:
         bits: see ``integer``.
         quote: the character around a name.
         weights: how a row gets the number of its person's rows: by a join with a table of people, or by a window.
+        tables: how several tables are summed: one by one from rows that are kept, or together by GROUPING SETS.
         limb: how many bits of an integer are summed at once, where a sum of large integers could overflow; 0 for all.
         exact: the type in which sums are multiplied and added; empty if their own is wide enough.
         text: how texts are quoted: by doubling quotes, or with backslashes, which settings may change: then a text
@@ -41,6 +42,9 @@ class Dialect:
         careful: whether an operation on floats fails when its result is too small for one.
         prepared: whether ``source`` has the person and the cells under our names, of their types, from the engine.
         suffix: what makes a literal a double, where a setting could change its type.
+        days: the number of days of a date after 1970-01-01.
+        day: the date that is so many days after it.
+        barrier: what keeps a query from being copied into the one around it.
         ending: what ends a query.
         note: what to know before it is run.
     """
@@ -55,12 +59,16 @@ class Dialect:
     finite: str = _FINITE
     quote: str = '"'
     weights: Literal["join", "window"] = "window"
+    tables: Literal["union", "sets"] = "sets"
     limb: int = 0
     exact: str = ""
     text: str = ""
     careful: bool = False
     prepared: bool = False
     suffix: str = ""
+    days: str = "{d} - DATE '1970-01-01'"
+    day: str = "(DATE '1970-01-01' + CAST({n} AS INTEGER))"
+    barrier: str = ""
     ending: str = ""
     note: str = ""
 
@@ -99,6 +107,7 @@ DUCKDB = Dialect(
     big="BIGINT",
     finite="isfinite({x})",
     weights="join",
+    tables="union",
     prepared=True,
 )
 POSTGRES = Dialect(
@@ -109,7 +118,9 @@ POSTGRES = Dialect(
     integer="INTEGER",
     big="BIGINT",
     bits=21,
+    tables="union",
     exact="NUMERIC",
+    barrier=" OFFSET 0",
     careful=True,
     prepared=True,
 )
@@ -126,6 +137,8 @@ SPARK = Dialect(
     exact="DECIMAL(38, 0)",
     prepared=True,
     suffix="D",
+    days="DATEDIFF({d}, DATE '1970-01-01')",
+    day="DATE_ADD(DATE '1970-01-01', CAST({n} AS INT))",
     text="decode(unhex('{hex}'), 'UTF-8')",
 )
 _BIGQUERY = Dialect(
@@ -139,6 +152,8 @@ _BIGQUERY = Dialect(
     limb=21,
     exact="BIGNUMERIC",
     text="SAFE_CONVERT_BYTES_TO_STRING(FROM_HEX('{hex}'))",
+    days="DATE_DIFF({d}, DATE '1970-01-01', DAY)",
+    day="DATE_ADD(DATE '1970-01-01', INTERVAL {n} DAY)",
 )
 _SNOWFLAKE = Dialect(
     "snowflake",
@@ -149,6 +164,8 @@ _SNOWFLAKE = Dialect(
     big="NUMBER(38, 0)",
     text="HEX_DECODE_STRING('{hex}')",
     note="columns must have the declared types: TRY_CAST takes texts alone",
+    days="DATEDIFF(day, DATE '1970-01-01', {d})",
+    day="DATEADD(day, {n}, DATE '1970-01-01')",
 )
 _TRINO = Dialect(
     "trino",
@@ -159,6 +176,8 @@ _TRINO = Dialect(
     big="BIGINT",
     limb=21,
     exact="DECIMAL(38, 0)",
+    days="date_diff('day', DATE '1970-01-01', {d})",
+    day="date_add('day', {n}, DATE '1970-01-01')",
 )
 _CLICKHOUSE = Dialect(
     "clickhouse",
@@ -171,6 +190,8 @@ _CLICKHOUSE = Dialect(
     exact="Nullable(Int256)",
     text="unhex('{hex}')",
     ending="\nSETTINGS join_use_nulls = 1",
+    days="dateDiff('day', toDate32('1970-01-01'), {d})",
+    day="addDays(toDate32('1970-01-01'), {n})",
 )
 
 RUN = {each.name: each for each in (DUCKDB, POSTGRES, SPARK)}

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import numpy as np
@@ -22,16 +22,20 @@ from ..errors import ConflictingParameters, InvalidParameter, InvalidSource
 from ..measure.cells import Progress
 from ..question.codes import Key, Kind, written
 from ..question.file import AS_USUAL, File
+from ..question.join import Join, own_columns
 from ..question.schema import Column, Schema
 from . import frames, reading
+from .cells import cell_name, given_name
 from .connection import connected
 from .dialect import DUCKDB
 from .files import files
 from .frame import UNKNOWN, Frame, Relation
 from .given import Handed, Readable, Wanted
+from .joins import join_name, link_kind, look_ups_read, people_read
+from .look_up import written_cell
+from .objects import ObjectFiles
 from .recognised import Recognised
 from .table import DescribedField, Field, T, Table, interruptible, whole_columns
-from .write_sql import cell_name, given_name
 
 _TABLES = (
     "a path, a pandas or Polars data frame, an Arrow table, a DuckDB relation, a Spark data frame, or a URL of "
@@ -118,10 +122,31 @@ class DuckDBTable(Table):
 
     def _try(self, schema: Schema, columns: Sequence[str]) -> None:
         """Refuse files that are not well formed, and a frame with columns of types that DuckDB does not know."""
+        columns = own_columns(schema, columns)
         fields = self._fields_of(_names(schema, columns), None)
         types = self.given.check(self._wanted(schema, columns, fields))
         if types is not None and schema.person is not None:
             self.check_person(types[-1])
+
+    def person_type(self, person: str) -> str:
+        def known() -> str:
+            fields = self._fields_of([person], None)
+            (at,) = self.places([person], fields)
+            if isinstance(self.given, ObjectFiles):
+                return UNKNOWN
+            if fields[at].type != UNKNOWN:
+                return fields[at].type
+            return (self.given.check([Wanted(at, None)]) or [UNKNOWN])[-1]
+
+        return self.guarded("could not be opened", "Nothing was charged.", known)
+
+    def linked_by(self, schema: Schema, type_name: str) -> str | None:
+        kind = super().linked_by(schema, type_name)
+        return "whole" if kind is not None and self._reads_digits(link_kind(schema)) else kind
+
+    def _reads_digits(self, link: Kind | None) -> bool:
+        """Return whether a text of digits is a whole number as a person: where there are no types."""
+        return link == "integer" and self.given.is_text
 
     def _wanted(self, schema: Schema, columns: Sequence[str], fields: Sequence[Field]) -> list[Wanted]:
         """Return the columns to read, and that of the person."""
@@ -151,22 +176,65 @@ class DuckDBTable(Table):
         given: bool = False,
     ) -> Iterator[_Session]:
         with connected() as connection:
-            self._view(connection, schema, columns, given)
+            people = people_read(schema, columns)
+            link, linked = link_kind(schema), []
+            for number, alone, names in people:
+                other = cast(DuckDBTable, self.joined[number])
+                kind = other._join(connection, join_name(number), alone, names, given, link)
+                linked.append(other.linked_by(schema, kind))
+            own = own_columns(schema, columns)
+            kind = self._view(connection, schema, own, given, link)
+            self.check_linked(schema, [self.linked_by(schema, kind), *linked])
+            for number, each, names in look_ups_read(schema, columns):
+                _add_look_up(connection, join_name(number), schema, each, names)
             for table, column in keys.items():
                 _add_keys(connection, table, schema.columns[column])
             yield _Session(connection, progress)
             self.given.check_unchanged()
 
-    def _view(self, connection: duckdb.DuckDBPyConnection, schema: Schema, columns: Sequence[str], given: bool) -> None:
-        """Make the view ``source``, with typed cells and the person."""
+    def _join(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        table: str,
+        schema: Schema,
+        columns: Sequence[str],
+        given: bool,
+        link: Kind | None,
+    ) -> str:
+        """Make a table of the person and typed cells of this one, for a join; return the type of the person.
+
+        It is read once, here: what it is read from must not have the names of what the other tables are read from.
+        """
+        kind = self._view(connection, schema, columns, given, link)
+        connection.execute(f"CREATE TABLE {table} AS SELECT * FROM source WHERE person IS NOT NULL")
+        self.given.check_unchanged()
+        connection.execute("DROP VIEW source; DROP VIEW given; DROP TABLE IF EXISTS objects")
+        connection.execute("DETACH DATABASE IF EXISTS attached")
+        connection.unregister("frame")
+        return kind
+
+    def _view(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        schema: Schema,
+        columns: Sequence[str],
+        given: bool,
+        link: Kind | None,
+    ) -> str:
+        """Make the view ``source``, with typed cells and the person; return the type of the person in the table."""
         fields = self._fields_of(_names(schema, columns), connection)
         cells = self.given.cells(connection, self._wanted(schema, columns, fields), fields)
         connection.execute(f"CREATE VIEW given AS SELECT * FROM {cells.sql}")
-        person = None
+        person, kind = None, UNKNOWN
         if schema.person is not None:
             self.check_person(cells.types[-1])
-            person = "CAST({x} AS VARCHAR)" if cells.objects[-1] else reading.person(cells.types[-1], schema.file)
+            if cells.objects[-1]:
+                person = "CAST({x} AS VARCHAR)"
+            else:
+                kind, digits = cells.types[-1], self._reads_digits(link)
+                person = reading.person(kind, schema.file, linked=link is not None, digits=digits)
         _make_source(connection, schema, columns, cells, person, given)
+        return kind
 
     def advice(self, error: BaseException) -> str:
         if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
@@ -196,6 +264,9 @@ class _Session:
 
     def keys(self, sql: str) -> list[tuple[Key, int]]:
         return self._run(sql, lambda result: [(key, int(people)) for key, people in result.fetchall()])
+
+    def cells(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._run(sql, lambda result: list(result.fetchall()))
 
     def _run(self, sql: str, fetch: Callable[[Any], T]) -> T:
         """Run the query; call ``progress`` with the share that is done, 0 to 1."""
@@ -247,4 +318,19 @@ def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column)
     connection.register("listed", {"key": values, "number": np.arange(len(keys), dtype=np.int32)})
     typed = f"CAST(key AS {DUCKDB.types[column.kind]}) AS key"
     connection.execute(f"CREATE TEMP TABLE {table} AS SELECT {typed}, number FROM listed")
+    connection.unregister("listed")
+
+
+def _add_look_up(
+    connection: duckdb.DuckDBPyConnection, table: str, schema: Schema, each: Join, names: Sequence[str]
+) -> None:
+    """Make the table of a public look-up."""
+    content = each.content(schema)
+    kinds = [schema.columns[name].kind for name in ((each.on or ("",))[0], *names)]
+    cells = [content.keys, *(content.cells[name] for name in names)]
+    texts = {f"v{i}": np.array([written_cell(cell) for cell in column], dtype=object) for i, column in enumerate(cells)}
+    connection.register("listed", texts)
+    titles = ["key", *(cell_name(name, DUCKDB) for name in names)]
+    typed = (f"CAST(v{i} AS {DUCKDB.types[kind]}) AS {titles[i]}" for i, kind in enumerate(kinds))
+    connection.execute(f"CREATE TEMP TABLE {table} AS SELECT {', '.join(typed)} FROM listed")
     connection.unregister("listed")

@@ -43,11 +43,11 @@ class Frame(Readable):
         return [Field(label, UNKNOWN) for label in frames.labels(self._frame)]
 
     def check(self, wanted: Sequence[Wanted]) -> list[str]:
-        """Refuse columns of types that DuckDB does not know; return the types of the others."""
+        """Refuse columns of types that DuckDB does not know; return the types of the others, unknown for objects."""
         with connected() as connection:
             cells = _registered(connection, frames.empty(self._frame), wanted)
         self._check_people(wanted)
-        return list(cells.types)
+        return [UNKNOWN if objects else kind for kind, objects in zip(cells.types, cells.objects, strict=False)]
 
     def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
         self._check_people(wanted)

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,6 +158,52 @@ def _check_names(columns: Sequence[str], file: str) -> None:
             "If it has no column names, say header = false and names = [...] in [file] (`lapwing init --no-header` "
             "writes both). If a column is called 2019, rename it, for example to y2019.",
         )
+
+
+def row_rather_than_names(first: Sequence[str], rows: Iterable[Sequence[str]]) -> str | None:
+    """Return why a first line is probably a row and not a header, None if it may be one; no cell is part of it.
+
+    For ``lapwing init``, which writes names to a file: there a file with a strange header is rather refused.
+    """
+    if any(is_value(cell) for cell in first):
+        return "one of its cells is a value or a code, not a name"
+    shapes = [shape(cell) for cell in first]
+    alike, number = [0] * len(first), 0
+    for number, row in enumerate(filter(None, rows), 1):
+        if any(map(eq, first, row)):
+            return "one of its cells occurs again below"
+        for at, cell in enumerate(row[: len(first)]) if number <= _ALIKE else ():
+            alike[at] += shape(cell) == shapes[at]
+    if not number:
+        return "there is no line below it"
+    most = [2 * count > min(number, _ALIKE) and "9" in each for count, each in zip(alike, shapes, strict=True)]
+    return "its cells are of the same form as those below" if any(most) else None
+
+
+_ALIKE = 1000
+"""The rows whose forms are compared with that of the first line."""
+
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_VALUE = re.compile(
+    rf"""\s*(
+        [-+(<>~]*\s*[€$£¥]?\s*[-+]?\d[\d\s.,:/'’_-]*(e[-+]?\d+)?\s*[%€$£¥°]?\)?  # such as 1.5e10, 15 %, (15), €15
+        | \d{{4}}-\d\d-\d\d[T\ ]\d\d:.* | \d{{1,2}}[-.\s]*{_MONTH}[-.,\s]*\d{{2,4}} | {_MONTH}\s\d{{1,2}},?\s\d{{4}}
+        | true | false | (?-i: NA | N/A | n/a | \#N/A | <NA> | NULL | null | NaN | nan | \\N )
+        | \S+@\S+\.\S+ | https?://.* | [0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}} | (?=.*\d)[0-9a-f]{{16,}}
+    )\s*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Cells that are no names of columns."""
+
+
+def is_value(cell: str) -> bool:
+    """Return whether a text is a number, a date, a code or an address: then it is no name of a column."""
+    return _VALUE.fullmatch(cell.strip("\"'")) is not None  # it may have been divided within quotes
+
+
+def shape(cell: str) -> str:
+    """Return a text with each digit as 9, each small letter as a, and each capital as A."""
+    return "".join("9" if c.isdigit() else "a" if c.islower() else "A" if c.isupper() else c for c in cell)
 
 
 def _refused(file: str, what: str, advice: str) -> Problem:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import islice, starmap
-from typing import Any
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from numpy.typing import NDArray
@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 from ..errors import InvalidAddress, MissingLibrary
 from ..measure.cells import Progress
 from ..question.codes import Key, Kind, written
+from ..question.join import Join, own_columns
 from ..question.schema import Column, Schema
+from .cells import cell_name, given_name
 from .dialect import POSTGRES
+from .joins import join_name, look_ups_read, people_read
+from .look_up import written_cell
 from .reading import EXACT, MARK
 from .table import Field, Problem, T, Table, added, interruptible, quiet, whole_columns
-from .write_sql import cell_name, given_name
 
 _SETTINGS = """
 SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';
@@ -77,7 +80,9 @@ _PEOPLE = {
     **dict.fromkeys(_TEXTS, f"CASE WHEN left(CAST({{x}} AS TEXT), 1) <> chr({ord(MARK)}) THEN {_TEXT} END"),
     "numeric": "CASE WHEN {x} = floor({x}) AND {x} <> 'NaN' THEN trim_scale({x}) END",
 }
-"""How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
+_LINKED = {kind: cell if kind in _TEXTS else f'CAST({cell} AS TEXT) COLLATE "C"' for kind, cell in _PEOPLE.items()}
+"""How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``), who is a text
+where tables are joined.
 
 Texts are compared byte by byte."""
 
@@ -100,6 +105,13 @@ FROM up JOIN pg_type t ON t.oid = up.type JOIN pg_namespace n ON n.oid = t.typna
 WHERE t.typbasetype = 0 ORDER BY up.attnum
 """
 """Where a table is, what it is, and the types of its columns; a domain has the type it is based on."""
+
+
+class _Found(NamedTuple):
+    """The full name of a table, and the types of its columns."""
+
+    place: str
+    types: dict[str, str]
 
 
 class PostgresTable(Table):
@@ -170,29 +182,38 @@ class PostgresTable(Table):
     def tells_apart(self, type_name: str) -> bool:
         return type_name in _PEOPLE
 
+    def joins_with(self, other: Table) -> bool:
+        """Return whether the other table is in the same database, read by the same user."""
+        return isinstance(other, PostgresTable) and other._options == self._options
+
     @contextmanager
-    def _connected(self) -> Iterator[tuple[Any, str, dict[str, str]]]:
-        """Yield a connection in its transaction, the full name of the table, and the types that may be read."""
+    def _connected(self, joined: Sequence[PostgresTable] = ()) -> Iterator[tuple[Any, list[_Found]]]:
+        """Yield a connection in its transaction, and of each table its full name and the types that may be read."""
         with quiet(logging.getLogger("psycopg")), self._driver.connect(**self._options) as connection:
             encoding = connection.info.parameter_status("server_encoding")
             if encoding != "UTF8":
                 raise Problem(f"could not be opened: its database has the encoding {encoding}, and UTF8 is needed")
             connection.isolation_level = self._driver.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
-            number = None
-            with suppress(self._driver.errors.InsufficientPrivilege):  # on the schema
-                (number,) = connection.execute(_FIND, [self.relation]).fetchone()
-            if number is None:
-                raise Problem(
-                    f"could not be opened: there is no table {self.relation}, or its schema is closed to this user",
-                    "Names are case-sensitive, and taken as they are written.",
-                )
+            tables = [(table, table._number(connection)) for table in (self, *joined)]
             connection.execute(_SETTINGS)
-            yield connection, _place(connection, number), self._types(connection, number)
+            yield connection, [_Found(_place(connection, at), each._types(connection, at)) for each, at in tables]
+
+    def _number(self, connection: Any) -> int:
+        """Return the number by which the server knows the table."""
+        number: int | None = None
+        with suppress(self._driver.errors.InsufficientPrivilege):  # on the schema
+            (number,) = connection.execute(_FIND, [self.relation]).fetchone()
+        if number is None:
+            raise Problem(
+                f"could not be opened: there is no table {self.relation}, or its schema is closed to this user",
+                "Names are case-sensitive, and taken as they are written.",
+            )
+        return number
 
     def _described(self) -> dict[str, str]:
-        with self._connected() as (_, _, types):
-            return types
+        with self._connected() as (_, (found,)):
+            return found.types
 
     def _types(self, connection: Any, number: int) -> dict[str, str]:
         """Return the types of the columns that this user may read, and remember the names of the others."""
@@ -209,21 +230,19 @@ class PostgresTable(Table):
         progress: Progress | None,
         given: bool = False,
     ) -> Iterator[_Session]:
-        with self._connected() as (connection, place, kinds):
-
-            def cell(name: str, how: Mapping[str, str]) -> str:
-                return how[kinds[name]].format(x=POSTGRES.quoted(name))
-
-            kind = {name: _CELLS[schema.columns[name].kind] for name in columns}
-            cells = [f"{cell(name, how)} AS {cell_name(name, POSTGRES)}" for name, how in kind.items()]
-            if given:
-                cells += [
-                    f"{_given(kinds[name], POSTGRES.quoted(name))} AS {given_name(name, POSTGRES)}" for name in columns
-                ]
-            cells += [] if schema.person is None else [f"{cell(schema.person, _PEOPLE)} AS person"]
-            read = f"source AS (SELECT {', '.join(cells) or '1 AS one'} FROM {place})"
-            steps = [read.replace("%", "%%")]
+        people = people_read(schema, columns)
+        with self._connected([cast(PostgresTable, self.joined[number]) for number, *_ in people]) as (
+            connection,
+            found,
+        ):
+            linked, own = bool(people), own_columns(schema, columns)
+            read = [f"source AS ({_select(found[0], schema, own, given, linked)})"]
+            for (number, other, names), there in zip(people, found[1:], strict=True):
+                read.append(f"{join_name(number)} AS ({_select(there, other, names, given, linked)})")
+            steps = [each.replace("%", "%%") for each in read]
             values: dict[str, Any] = {}
+            for number, each, names in look_ups_read(schema, columns):
+                steps.append(_look_up(join_name(number), schema, each, names, values))
             for table, column in keys.items():
                 steps.append(_keys(table, schema.columns[column], values))
             yield _Session(self._driver, connection, steps, values, progress)
@@ -251,6 +270,22 @@ class PostgresTable(Table):
             if isinstance(error, kinds):
                 return hint
         return super().advice(error)
+
+
+def _select(found: _Found, schema: Schema, columns: Sequence[str], given: bool, linked: bool) -> str:
+    """Return the query for typed cells of a table, and the person."""
+
+    def cell(name: str, how: Mapping[str, str]) -> str:
+        return how[found.types[name]].format(x=POSTGRES.quoted(name))
+
+    kind = {name: _CELLS[schema.columns[name].kind] for name in columns}
+    cells = [f"{cell(name, how)} AS {cell_name(name, POSTGRES)}" for name, how in kind.items()]
+    if given:
+        cells += [
+            f"{_given(found.types[name], POSTGRES.quoted(name))} AS {given_name(name, POSTGRES)}" for name in columns
+        ]
+    cells += [] if schema.person is None else [f"{cell(schema.person, _LINKED if linked else _PEOPLE)} AS person"]
+    return f"SELECT {', '.join(cells) or '1 AS one'} FROM {found.place}"
 
 
 def _given(kind: str, cell: str) -> str:
@@ -314,6 +349,9 @@ class _Session:
     def keys(self, sql: str) -> list[tuple[Key, int]]:
         return self._run(sql, lambda rows: [(key, int(people)) for key, people in rows])
 
+    def cells(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._run(sql, list)
+
     def try_it(self) -> None:
         """Let the server plan how it would read the columns, and check what this user may do; no row is read."""
         self._connection.execute(f"EXPLAIN WITH {', '.join(self._steps)} SELECT * FROM source", self._values)
@@ -352,3 +390,18 @@ def _keys(table: str, column: Column, values: dict[str, Any]) -> str:
     values[f"{table}_number"] = [i for _, i in listed]
     lists = f"CAST(%({table}_key)s AS {POSTGRES.types[column.kind]}[]), CAST(%({table}_number)s AS INTEGER[])"
     return f"{table} AS (SELECT key, number FROM unnest({lists}) AS listed (key, number))"
+
+
+def _look_up(table: str, schema: Schema, each: Join, names: Sequence[str], values: dict[str, Any]) -> str:
+    """Return the step that makes the table of a public look-up; add what it holds to the values."""
+    content = each.content(schema)
+    kinds = [schema.columns[name].kind for name in ((each.on or ("",))[0], *names)]
+    titles = ["key", *(cell_name(name, POSTGRES) for name in names)]
+    lists, cells = [], []
+    for i, column in enumerate([content.keys, *(content.cells[name] for name in names)]):
+        values[f"{table}_{i}"] = [written_cell(cell) for cell in column]
+        lists.append(f"CAST(%({table}_{i})s AS TEXT[])")
+        text = f'v{i} COLLATE "C"' if kinds[i] == "text" else f"CAST(v{i} AS {POSTGRES.types[kinds[i]]})"
+        cells.append(f"{text} AS {titles[i]}".replace("%", "%%"))
+    listed = ", ".join(f"v{i}" for i in range(len(lists)))
+    return f"{table} AS (SELECT {', '.join(cells)} FROM unnest({', '.join(lists)}) AS listed ({listed}))"

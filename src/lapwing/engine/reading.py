@@ -138,7 +138,17 @@ _PEOPLE = {
     _TEXT: _UNMARKED.format(x=_VARCHAR),
     '"NULL"': _VARCHAR,
 }
-"""How the person of a row is read.  A text with the mark is nobody, so that texts and objects never look the same."""
+_AS_NUMBER = f"chr({ord(MARK)}) || 'number ' || {{x}} || '/1'"
+_LINKED = {
+    **_PEOPLE,
+    r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)": _AS_NUMBER.format(x=_VARCHAR),
+    r"DECIMAL\(\d+,\d+\)": "CASE WHEN {x} = floor({x}) THEN "
+    + _AS_NUMBER.format(x="CAST(CAST({x} AS HUGEINT) AS VARCHAR)")
+    + " END",
+}
+_DIGITS = f"CASE WHEN regexp_full_match({{x}}, '0|-?[1-9][0-9]*') THEN {_AS_NUMBER} ELSE {_UNMARKED} END"
+"""How the person of a row is read, by itself and where tables are joined.  A text with the mark is nobody, so that
+texts and objects never look the same."""
 
 
 def cell(type_name: str, kind: Kind, file: File = AS_USUAL) -> str | None:
@@ -159,9 +169,13 @@ def given(type_name: str, file: File = AS_USUAL) -> str:
     return "({x} IS NOT NULL AND NOT isnan({x}))" if type_name in ("FLOAT", "DOUBLE") else "({x} IS NOT NULL)"
 
 
-def person(type_name: str, file: File = AS_USUAL) -> str | None:
-    """Return the SQL that reads the person ``{x}`` of a row, None if people could look the same in this type."""
-    sql = _of_type(type_name, _PEOPLE)
+def person(type_name: str, file: File = AS_USUAL, *, linked: bool = False, digits: bool = False) -> str | None:
+    """Return the SQL that reads the person ``{x}`` of a row, None if people could look the same in this type.
+
+    If ``linked`` with other tables, a whole number is written as among objects, in all types alike; with ``digits``, a
+    text of digits is that number.
+    """
+    sql = _DIGITS if digits else _of_type(type_name, _LINKED if linked else _PEOPLE)
     text = _of_type(type_name, _TEXTS)
     if sql is None or text is None or not file.missing:
         return sql

@@ -24,7 +24,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
 from itertools import islice, product
-from operator import eq
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +33,7 @@ from numpy.typing import NDArray
 from ..question.query import literal
 from . import compressed
 from .encodings import Unmarked, as_utf8
-from .header import LONGEST, TextForm, check_line, first_record, names_in, reader
+from .header import LONGEST, TextForm, check_line, first_record, names_in, reader, row_rather_than_names
 from .table import Problem
 
 _BLOCK = 2**21
@@ -102,24 +101,26 @@ def names(file: str, form: TextForm) -> list[str]:
         return _names(first_record(stream, file, form).header, form, file)
 
 
-def begins_with_a_row(file: str, form: TextForm) -> bool:
-    """Return whether a name in the header occurs again below, in its column: then it is not a name but a cell."""
+def begins_with_a_row(file: str, form: TextForm) -> str | None:
+    """Return why the first line of a file is probably a row, None if it may be a header."""
     if form.names is not None:
-        return False
+        return None
     with opened(file, form) as stream:
         rows = reader(_text_lines(stream), form)
-        header = [name.removeprefix("\ufeff") for name in next(rows, [])]
+        header: list[str] = next(rows, [])
         try:
-            return any(any(map(eq, header, row)) for row in islice(rows, _LOOKED_AT))
+            return row_rather_than_names(header, islice(rows, _LOOKED_AT))
         except csv.Error:  # a cell of more than 2**17 characters
-            return False
+            return None
 
 
 def _text_lines(stream: io.BufferedIOBase) -> Iterator[str]:
-    text = b""
-    while block := stream.read(2**16):
+    """Yield the lines of a file, without its mark: a quote that comes after one would be part of the cell."""
+    text, block = b"", stream.read(2**16).removeprefix(b"\xef\xbb\xbf")
+    while block:
         *lines, text = (text + block).split(b"\n")
         yield from (line.decode("utf-8", "replace") + "\n" for line in lines)
+        block = stream.read(2**16)
     yield text.decode("utf-8", "replace")
 
 

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -29,11 +29,14 @@ from numpy.typing import NDArray
 from ..errors import InvalidAddress, InvalidParameter, InvalidRequest, InvalidSource, MissingLibrary
 from ..measure.cells import Progress, column
 from ..question.codes import Key, Kind, written
+from ..question.join import Join, own_columns
 from ..question.schema import Column, Schema
+from .cells import cell_name, given_name
 from .dialect import SPARK
+from .joins import join_name, look_ups_read, people_read
+from .look_up import written_cell
 from .reading import EXACT, MARK
-from .table import Field, T, Table, added, interruptible, quiet
-from .write_sql import cell_name, given_name
+from .table import Field, Problem, T, Table, added, interruptible, quiet
 
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
 _FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'
@@ -72,7 +75,9 @@ _PEOPLE = {
     r"decimal\(\d+,\d+\)": f"CASE WHEN {{x}} % 1 = 0 THEN format_number({{x}}, '0.{'#' * 38}') END",
     _TEXT: f"CASE WHEN NOT startswith({_STRING}, char({ord(MARK)})) THEN {_STRING} END",
 }
-"""How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``).
+_LINKED = {**_PEOPLE, _WHOLE: _STRING}
+"""How a cell is read, by what it is declared as and by its type; and the person (claim E0, ``reading``), who is a text
+where tables are joined.
 
 Texts are compared byte by byte.  A setting may make a cast of a decimal write an exponent; a format does not."""
 
@@ -161,31 +166,58 @@ class SparkTable(Table):
     ) -> Iterator[_Session]:
         with self._given() as frame:
             session = frame.sparkSession
-            fields = _fields(frame)
-
-            def read(name: str, how: Mapping[str, str]) -> str:
-                (at,) = self.places([name], fields)
-                return (_reading(fields[at].type, how) or "").format(x=f"c{at}")
-
-            cells = [f"{read(name, _CELLS[schema.columns[name].kind])} AS {cell_name(name, SPARK)}" for name in columns]
-            if given:
-                cells += [f"{self._holds(name, fields)} AS {given_name(name, SPARK)}" for name in columns]
-            cells += [] if schema.person is None else [f"{read(schema.person, _PEOPLE)} AS person"]
+            people = people_read(schema, columns)
+            linked, own = bool(people), own_columns(schema, columns)
+            views, cells = {"given": frame}, {"source": self._cells(frame, schema, own, given, linked)}
+            for number, other, names in people:
+                table = cast(SparkTable, self.joined[number])
+                joined = table._in_session(session)
+                views[f"given_{number}"] = joined
+                cells[join_name(number)] = table._cells(joined, other, names, given, linked)
             prefix = f"lapwing_{uuid4().hex}_"
-            numbered = frame.toDF(
-                *(f"c{at}" for at in range(len(fields)))
-            )  # another column may differ by its case alone
-            views = {"given": numbered, **{table: _keys(session, schema.columns[keys[table]]) for table in keys}}
+            read = {view: each.toDF(*_numbered(each)) for view, each in views.items()}  # names may differ by case alone
+            read |= {table: _keys(session, schema.columns[column]) for table, column in keys.items()}
+            look_ups = {join_name(number): (each, names) for number, each, names in look_ups_read(schema, columns)}
+            read |= {table: _look_up(session, schema, *each) for table, each in look_ups.items()}
             try:
-                for view, content in views.items():
+                for view, content in read.items():
                     content.createOrReplaceTempView(prefix + view)
-                steps = [f"source AS (SELECT {', '.join(cells) or '1 AS one'} FROM {prefix}given)"]
-                steps += [f"{table} AS (SELECT key, number FROM {prefix}{table})" for table in keys]
+                steps = [
+                    f"{table} AS (SELECT {', '.join(some) or '1 AS one'} FROM {prefix}{view})"
+                    for (table, some), view in zip(cells.items(), views, strict=True)
+                ]
+                steps += [f"{table} AS (SELECT * FROM {prefix}{table})" for table in (*keys, *look_ups)]
                 yield _Session(session, steps, progress)
             finally:
-                for view in views:
+                for view in read:
                     with suppress(Exception):  # a session that has ended has no views
                         session.catalog.dropTempView(prefix + view)
+
+    def joins_with(self, other: Table) -> bool:
+        """Return whether the other table can be read in the session of this one."""
+        return isinstance(other, SparkTable) and other._url == self._url
+
+    def _in_session(self, session: Any) -> Any:
+        """Return the data frame in the session of another table."""
+        if self._frame is None:
+            return session.table(self._table)
+        if self._frame.sparkSession is not session:
+            raise Problem("has a joined data frame of another Spark session", "Make both in the same session.")
+        return self._frame
+
+    def _cells(self, frame: Any, schema: Schema, columns: Sequence[str], given: bool, linked: bool) -> list[str]:
+        """Return the expressions for typed cells of a frame, and the person."""
+        fields = _fields(frame)
+
+        def read(name: str, how: Mapping[str, str]) -> str:
+            (at,) = self.places([name], fields)
+            return (_reading(fields[at].type, how) or "").format(x=f"c{at}")
+
+        cells = [f"{read(name, _CELLS[schema.columns[name].kind])} AS {cell_name(name, SPARK)}" for name in columns]
+        if given:
+            cells += [f"{self._holds(name, fields)} AS {given_name(name, SPARK)}" for name in columns]
+        person = _LINKED if linked else _PEOPLE
+        return cells if schema.person is None else [*cells, f"{read(schema.person, person)} AS person"]
 
     def _holds(self, name: str, fields: Sequence[Field]) -> str:
         """Return whether a cell of a column holds anything; NaN is missing."""
@@ -202,6 +234,11 @@ class SparkTable(Table):
         if "SparkConnectGrpcException" in kinds or "RpcError" in kinds:
             return "The server cannot be reached, or ended the session; check the URL."
         return super().advice(error)
+
+
+def _numbered(frame: Any) -> list[str]:
+    """Return names by which no column of a frame can be taken for another."""
+    return [f"c{at}" for at in range(len(frame.schema.fields))]
 
 
 def _fields(frame: Any) -> list[Field]:
@@ -265,6 +302,13 @@ class _Session:
         def fetch(result: Any) -> list[tuple[Key, int]]:
             keys, people = result.toArrow().columns
             return list(zip(keys.to_pylist(), people.to_pylist(), strict=True))
+
+        return self._run(sql, fetch)
+
+    def cells(self, sql: str) -> list[tuple[Any, ...]]:
+        def fetch(result: Any) -> list[tuple[Any, ...]]:
+            columns = [column.to_pylist() for column in result.toArrow().columns]
+            return list(zip(*columns, strict=True))
 
         return self._run(sql, fetch)
 
@@ -379,3 +423,15 @@ def _keys(session: Any, declared: Column) -> Any:
         arrow.table({"key": arrow.array(keys), "number": arrow.array(range(len(keys)), arrow.int32())})
     )
     return table.selectExpr(f"CAST(key AS {SPARK.types[declared.kind]}) AS key", "number")
+
+
+def _look_up(session: Any, schema: Schema, each: Join, names: Sequence[str]) -> Any:
+    """Return the table of a public look-up."""
+    arrow = import_module("pyarrow")
+    content = each.content(schema)
+    kinds = [schema.columns[name].kind for name in ((each.on or ("",))[0], *names)]
+    titles = ["key", *(cell_name(name, SPARK) for name in names)]
+    cells = [content.keys, *(content.cells[name] for name in names)]
+    texts = {f"v{i}": arrow.array(list(map(written_cell, each)), arrow.string()) for i, each in enumerate(cells)}
+    typed = [f"CAST(v{i} AS {SPARK.types[kind]}) AS {titles[i]}" for i, kind in enumerate(kinds)]
+    return session.createDataFrame(arrow.table(texts)).selectExpr(*typed)

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -24,11 +25,14 @@ from numpy.typing import NDArray
 from ..errors import EngineError, InvalidSource
 from ..measure.cells import Progress, column
 from ..question.codes import Key, Kind
+from ..question.join import own_columns
 from ..question.schema import Schema
 from .dialect import Dialect
+from .joins import link_class, look_ups_read, people_read
 from .keys import LoweredKeys
 from .names import places
 from .recognised import Recognised
+from .set_sql import split
 from .write_sql import Lowered
 
 T = TypeVar("T")
@@ -57,6 +61,9 @@ class Session(Protocol):
 
     def keys(self, sql: str) -> list[tuple[Key, int]]:
         """Return the rows of a result: a key, and how many people have it."""
+
+    def cells(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a result, with their cells: of a public table alone."""
 
 
 class Field(NamedTuple):
@@ -99,8 +106,15 @@ class Table(ABC):
     stored = False
     """Whether the rows are kept as they are; those of a frame, a view or a relation may be the result of a filter."""
 
+    joined: Mapping[int, Table] = MappingProxyType({})
+    """The tables of the same people that are joined to this one, by the number of the join."""
+
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def joins_with(self, other: Table) -> bool:
+        """Return whether both tables can be read at once: they are in the same engine, database or session."""
+        return type(self) is type(other)
 
     @property
     def left_out(self) -> int:
@@ -158,9 +172,10 @@ class Table(ABC):
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
         """Refuse, before anything is charged, a table that lacks a column, or has it in a type that does not fit."""
         people = [] if schema.person is None else [schema.person]
-        fields = self.fields_of([*columns, *people])
-        types = [fields[at].type for at in self.places([*columns, *people], fields)]
-        for name, type_name in zip(columns, types, strict=False):
+        own = own_columns(schema, columns)
+        fields = self.fields_of([*own, *people])
+        types = [fields[at].type for at in self.places([*own, *people], fields)]
+        for name, type_name in zip(own, types, strict=False):
             kind = schema.columns[name].kind
             if not self.reads(type_name, kind):
                 raise InvalidSource(
@@ -170,6 +185,38 @@ class Table(ABC):
                 )
         if people:
             self.check_person(types[-1])
+        self._check_joins(schema, columns)
+
+    def _check_joins(self, schema: Schema, columns: Sequence[str]) -> None:
+        """Refuse, before anything is charged, joined tables that cannot be read, or in which people look different."""
+        for _, each, _ in look_ups_read(schema, columns):
+            each.content(schema)
+        people = people_read(schema, columns)
+        for number, other, names in people:
+            self.joined[number].check(other, names)
+        if people:
+            tables = [(self, schema.person), *((self.joined[number], other.person) for number, other, _ in people)]
+            self.check_linked(schema, [each.linked_by(schema, each.person_type(str(name))) for each, name in tables])
+
+    def person_type(self, person: str) -> str:
+        """Return the type of the person column; empty if each of its cells decides."""
+        fields = self.fields_of([person])
+        (at,) = self.places([person], fields)
+        return fields[at].type
+
+    def linked_by(self, schema: Schema, type_name: str) -> str | None:
+        """Return what people are in the person column of this type, where tables are joined."""
+        return link_class(type_name)
+
+    def check_linked(self, schema: Schema, classes: Sequence[str | None]) -> None:
+        """Refuse person columns in which one person looks different, by their types alone."""
+        if len({*classes} - {None}) > 1:
+            raise InvalidSource(
+                schema.name,
+                "has a person column of whole numbers in one of its tables, and of texts in another",
+                "Give the person the same type in all tables that are joined.  In a CSV file a person is a text; if it "
+                f'is a whole number, declare it: [columns.{schema.person}] type = "integer".',
+            )
 
     def places(self, wanted: Sequence[str], fields: Sequence[Field]) -> list[int]:
         """Return the positions of columns; refuse one that is missing, or could be confused with another."""
@@ -221,6 +268,11 @@ class Table(ABC):
             return Integers(sums, found)
 
         return self.guarded("failed while it was read", COMPLETE, work)
+
+    def tally_tables(self, schema: Schema, lowered: Lowered, progress: Progress | None = None) -> list[Integers]:
+        """Run the query for several tables; return the integers of each, as ``tally`` does for one."""
+        sums = self.tally(schema, lowered, progress).sums
+        return [Integers(each, []) for each in split(sums, len(lowered.tables))]
 
     def count_keys(
         self, schema: Schema, lowered: LoweredKeys, progress: Progress | None = None

@@ -15,6 +15,7 @@ from typing import Any
 from ..report import printable
 from .apart import Unread, need, told
 from .given import Wanted, stamp
+from .header import is_value
 from .objects import Columns, ObjectFiles
 from .table import Field, Problem
 
@@ -40,12 +41,13 @@ class Workbooks(ObjectFiles):
         return names[: max((at for at, name in enumerate(names, 1) if name is not None), default=0)]
 
     def check_names(self) -> None:
-        """Refuse a sheet whose first row is probably not a header, because its cells occur again."""
+        """Refuse a sheet whose first row is probably not a header: its cells are values, or occur again."""
         for file in self.paths:
-            if self._head(file, owner=True)["again"]:
+            head = self._head(file, owner=True)
+            if head["again"] or any(is_value(str(name)) for name in head["names"] if name):
                 raise Problem(
                     f'cannot be read: the first row of the file "{file}" looks like a row of the table, since one of '
-                    "its cells occurs again below",
+                    "its cells is a value or a code, or occurs again below",
                     "Put a row with the names of the columns first.",
                 )
 

@@ -1,9 +1,10 @@
 """Query → SQL: the one place that decides what an engine computes.
 
-The SQL reads from ``source``, the table, and from ``keys_0``, ``keys_1``, …, the public keys (key, number) of columns
-that are grouped by.  It returns one row of integers for each group that occurs: the number of the group, then what
-``measure.Sums`` holds for each measurement.  Quantiles have their own SQL, with one row for each group and value
-that occurs: the number of the group, the grid index, and the weight of the rows.
+The SQL reads from ``source``, the table (``joins`` has those that are joined to it), and from ``keys_0``, ``keys_1``,
+…, the public keys (key, number) of columns that are grouped by.  It returns one row of integers for each group that
+occurs: the number of the group, then what ``measure.Sums`` holds for each measurement.  Quantiles have their own SQL,
+with one row for each group and value that occurs: the number of the group, the grid index, and the weight of the rows,
+which are multiplied by their own weights if they have any.
 
 Claim E1 (index).  Whatever a cell holds, its grid index is missing or an integer from 0 to M, and a larger value never
 has a smaller index.
@@ -21,32 +22,40 @@ break E2.  What differs between engines is in ``dialect``.  Proofs: docs/explana
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ..measure.kinds import columns_read
 from ..measure.measurement import Measurement
-from ..question.query import All, Condition, Missing, Not, OneOf, Query, Some, columns_of
+from ..measure.quantiles import Quantiles
+from ..measure.weighted import WeightedMean
+from ..question.derived import sources_of
+from ..question.expression import conditions_of, names_in
+from ..question.query import Condition, Query, columns_of, elementary
 from ..question.schema import Schema
+from .cells import cell_name, without_missing
+from .computing import Computation
 from .dialect import DUCKDB, Dialect
+from .joins import joining
+from .set_sql import tables_sql
 
 _FEW_BINS = 16
-_LONGEST_NAME = 61
 
 
 @dataclass(frozen=True)
 class Lowered:
     """The SQL of a query, the columns it reads, and its tables of keys (table, column).
 
-    ``sums`` is None where no sums are needed; ``own`` has the SQL of each measurement that needs its own.
+    ``sums`` is None where no sums are needed; ``own`` has the SQL of each measurement that needs its own.  ``tables``
+    are the tables that the sums are for, if there are several (``set_sql``).
     """
 
     sums: str | None
     own: tuple[str, ...]
     columns: tuple[str, ...]
     keys: tuple[tuple[str, str], ...]
+    tables: tuple[tuple[str, ...], ...] = ()
 
     @property
     def sql(self) -> str:
@@ -54,46 +63,64 @@ class Lowered:
         return ";\n".join([*([] if self.sums is None else [self.sums]), *self.own])
 
 
-def lower(schema: Schema, query: Query, measured: Sequence[Measurement], to: Dialect = DUCKDB) -> Lowered:
-    """Return the SQL that measures."""
-    keys = _keys(schema, query, to)
-    summed = [each for each in measured if not each.own_sql]
-    own = [each for each in measured if each.own_sql]
-    needed = summed or not measured or any(statistic.counts_rows for statistic in query.statistics)
-
-    def sql(some: Sequence[Measurement]) -> str:
-        read = _read(schema, query, some, columns_read(schema, query, some), keys, to)
-        return "\n".join([*read, *_sum(schema, some, keys, to)]) + to.ending
-
-    sums = sql(summed) if needed else None
-    tables = tuple((key.table, key.column) for key in keys if key.table is not None)
-    return Lowered(sums, tuple(sql([each]) for each in own), columns_read(schema, query, measured), tables)
-
-
-def _read(
+def lower(
     schema: Schema,
     query: Query,
     measured: Sequence[Measurement],
-    columns: Sequence[str],
-    keys: Sequence[_Key],
-    to: Dialect,
+    to: Dialect = DUCKDB,
+    tables: Sequence[Sequence[str]] | None = None,
+) -> Lowered:
+    """Return the SQL that measures; with ``tables``, each some of the question's keys, that of all of them at once."""
+    summed = [each for each in measured if not each.own_sql]
+    own = [each for each in measured if each.own_sql]
+    needed = summed or not measured or any(each.counts_rows for each in elementary(query.statistics))
+    several = None if tables is None else tuple(tuple(table) for table in tables)
+    assert several is None or not own  # the question refuses what does not add up
+
+    def sql(some: Sequence[Measurement]) -> str:
+        cells = _computation(schema, query, some, to)
+        keys = _keys(query, cells)
+        read = _read(query, some, columns_read(schema, query, some), keys, cells)
+        tallied = _tallied(schema, some, keys, to)
+        last = _sum(tallied, keys, to) if several is None else _sum_tables(tallied, keys, query.by, several, to)
+        return "\n".join([*read, *last]) + to.ending
+
+    sums = sql(summed) if needed else None
+    keys = _keys(query, _computation(schema, query, (), to))
+    looked_up = tuple((key.table, key.column) for key in keys if key.table is not None)
+    read = columns_read(schema, query, measured)
+    return Lowered(sums, tuple(sql([each]) for each in own), read, looked_up, several or ())
+
+
+def _computation(schema: Schema, query: Query, measured: Sequence[Measurement], to: Dialect) -> Computation:
+    """Return what is computed for each row, beside its cells."""
+    named = {*query.by, *(name for each in measured for name in each.columns)}
+    conditions = [each for each in (query.where, *(each.condition for each in measured)) if each is not None]
+    return Computation(schema, sorted(named), conditions, to)
+
+
+def _read(
+    query: Query, measured: Sequence[Measurement], columns: Sequence[str], keys: Sequence[_Key], cells: Computation
 ) -> list[str]:
     """Return the steps from a row of the table to its person, keys and indices; rows of people are kept, once."""
+    schema, to = cells.schema, cells.to
     people = schema.person is not None
     person = ["person"] if people else []
     grouped = [f"{key.number if people else key.value} AS k{i}" for i, key in enumerate(keys)]
-    indices = [f"{_index(each, to)} AS i{j}" for j, each in _indexed(measured)]
+    indices = [f"{_index(each, cells)} AS i{j}" for j, each in _indexed(measured)]
+    indices += [f"{_row_weight(each, cells)} AS v{j}" for j, each in _weighted(measured)]
     joins = "".join(f" LEFT JOIN {key.table} ON {key.value} = {key.table}.key" for key in keys if people and key.table)
     bounded = ", ".join([*person, *grouped, *indices]) or "1 AS one"
     kept = "MATERIALIZED " if people and to.weights == "join" else ""
-    where = _where(schema, query.where, to)
+    where = _where(query.where, cells)
     if any(each.counts_people for each in measured):  # one row for each person and group
         bounded = f"DISTINCT {bounded}"
         where += "".join(f" AND {key.number} IS NOT NULL" for key in keys)
     return [
-        *_cells(schema, columns, to, _only_indexed(query, measured)),
+        *_cells(schema, columns, to, _only_indexed(schema, query, measured)),
+        *cells.lines,
         f"bounded AS {kept}(SELECT {bounded}",
-        f"  FROM cleaned{joins}{where}),",
+        f"  FROM {cells.table}{joins}{where}),",
     ]
 
 
@@ -102,12 +129,23 @@ def _indexed(measured: Sequence[Measurement]) -> Iterator[tuple[int, Measurement
     return ((j, each) for j, each in enumerate(measured) if each.indexed)
 
 
-def _only_indexed(query: Query, measured: Sequence[Measurement]) -> set[str]:
+def _weighted(measured: Sequence[Measurement]) -> Iterator[tuple[int, WeightedMean | Quantiles]]:
+    """Yield the measurements with weights of rows, with their numbers."""
+    return ((j, each) for j, each in enumerate(measured) if isinstance(each, WeightedMean | Quantiles) and each.weight)
+
+
+def _only_indexed(schema: Schema, query: Query, measured: Sequence[Measurement]) -> set[str]:
     """Return the columns that are read for an index and nothing else; an index is missing by a test of its own."""
-    counted = {each.column for each in measured if each.sums == "present"}
+    counted = {name for each in measured if each.sums == "present" for name in each.columns}
     conditions = [each for each in (query.where, *(each.condition for each in measured)) if each is not None]
     elsewhere = {*query.by, *counted, *(name for each in conditions for name in columns_of(each))}
-    return {each.column for _, each in _indexed(measured) if each.column is not None} - elsewhere
+    indexed = {name for _, each in _indexed(measured) for name in each.columns}
+    for name in sources_of(schema, {*indexed, *elsewhere}):
+        expression = schema.columns[name].expression
+        if expression is not None:
+            indexed |= set(names_in(expression))
+            elsewhere |= {each for condition in conditions_of(expression) for each in columns_of(condition)}
+    return {name for name in indexed - elsewhere if not schema.columns[name].is_computed}
 
 
 def _cells(schema: Schema, columns: Sequence[str], to: Dialect, raw: Collection[str] = ()) -> list[str]:
@@ -122,29 +160,58 @@ def _cells(schema: Schema, columns: Sequence[str], to: Dialect, raw: Collection[
         given, type_name = cell_name(name, to) if to.prepared else to.quoted(name), to.types[schema.columns[name].kind]
         typed.append(f"{to.typed.format(x=given, type=type_name)} AS {cell_name(name, to)}")
     raw = {name for name in raw if not schema.columns[name].missing}
-    cleaned = [*person, *(cell_name(name, to) if name in raw else _cleaned(name, schema, to) for name in columns)]
+    cleaned = [
+        *person,
+        *(cell_name(name, to) if name in raw else without_missing(name, schema, to) for name in columns),
+    ]
+    joins, rows = joining(schema, columns, to)
+    first = "".join(f"{step},\n" for step in joins)
     return [
-        f"WITH typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM source),",
+        f"WITH {first}typed AS (SELECT {', '.join(typed) or '1 AS one'} FROM {rows}),",
         f"cleaned AS (SELECT {', '.join(cleaned) or 'one'} FROM typed),",
     ]
 
 
-def _where(schema: Schema, where: Condition | None, to: Dialect) -> str:
-    conditions = [] if where is None else [f"({_condition(where, to)})"]
-    conditions += ["person IS NOT NULL"] if schema.person is not None else []
+def _where(where: Condition | None, cells: Computation) -> str:
+    conditions = [] if where is None else [f"({cells.condition(where)})"]
+    conditions += ["person IS NOT NULL"] if cells.schema.person is not None else []
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
-def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect) -> list[str]:
-    """Return the steps from those to the sums of every group: first for each value of the keys, and each weight.
+@dataclass(frozen=True)
+class _Tallied:
+    """The steps to the sums for each value of the keys, and each weight; and what is left to do.
+
+    ``rows`` is the last step and what is joined to it, ``known`` what must hold of its rows, ``numbers`` the number of
+    each key.  For quantiles, a group has one sum for each grid index, which ``spread`` names.
+    """
+
+    lines: list[str]
+    rows: str
+    known: list[str]
+    numbers: list[str]
+    sums: list[_Sum]
+    people: bool
+    spread: list[str]
+    wide: bool
+    """Whether sums may exceed 64 bits: those of rows with weights."""
+
+    @property
+    def where(self) -> str:
+        """The condition for rows that count."""
+        return f" WHERE {' AND '.join(self.known)}" if self.known else ""
+
+
+def _tallied(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], to: Dialect) -> _Tallied:
+    """Return the steps from those to the sums for each value of the keys, and each weight.
 
     If rows are kept, keys are looked up for every row, which makes the rows small; otherwise they are looked up after
-    grouping.  For quantiles, a group has one sum for each grid index.
+    grouping.
     """
     people = schema.person is not None
     alone = [each for each in measured if each.own_sql]
     spread = ["i0"] if any(each.indexed for each in alone) else []
-    sums = [_Sum("n", ("COUNT(*)",))] if alone else _sums(measured, to)
+    sums = _sums(measured, to)
     full = alone[0].row_weight(schema) if alone else schema.row_weight
     window = people and to.weights == "window"
     by = [*(f"k{i}" for i in range(len(keys))), *(["c" if window else "w"] if people else []), *spread]
@@ -153,24 +220,50 @@ def _sum(schema: Schema, measured: Sequence[Measurement], keys: Sequence[_Key], 
     lines.append(f"tally AS (SELECT {summed}\n  FROM {rows}{_group_by(by)}){',' if window else ''}")
     if window:
         lines.append(f"weighed AS (SELECT tally.*, {_weight(schema, 'c', full, to)} FROM tally)")
-    joins, known, cell = "", [f"{each} IS NOT NULL" for each in spread], []
+    joins, known, numbers = "", [f"{each} IS NOT NULL" for each in spread], []
     for i, key in enumerate(keys):
         if people or key.table is None:
             known.append(f"k{i} IS NOT NULL")
-            cell.append(f"k{i}")
+            numbers.append(f"k{i}")
         else:
             joins += f" {'LEFT JOIN' if key.other else 'JOIN'} {key.table} ON k{i} = {key.table}.key"
-            cell.append(key.number)
-    number = cell[0] if cell else "0"
-    for key, one in zip(keys[1:], cell[1:], strict=True):
+            numbers.append(key.number)
+    return _Tallied(
+        lines, f"{'weighed' if window else 'tally'}{joins}", known, numbers, sums, people, spread, any(_weighted(alone))
+    )
+
+
+def _sum(tallied: _Tallied, keys: Sequence[_Key], to: Dialect) -> list[str]:
+    """Return the steps to the sums of every group."""
+    number = tallied.numbers[0] if keys else "0"
+    for key, one in zip(keys[1:], tallied.numbers[1:], strict=True):
         number = f"({number}) * {key.size} + {one}"
-    where = f" WHERE {' AND '.join(known)}" if known else ""
-    total = ", ".join(each.total(people, to) for each in sums)
-    if spread:
-        total = f"i0, CAST({total} AS {to.big}) AS weight"
-    grouped = _group_by([*([number] if keys else []), *spread])
-    lines.append(f"SELECT {number} AS cell, {total}\n  FROM {'weighed' if window else 'tally'}{joins}{where}{grouped}")
-    return lines
+    total = ", ".join(each.total(tallied.people, to) for each in tallied.sums)
+    if tallied.spread:
+        total = f"i0, {total if tallied.wide else f'CAST({total} AS {to.big})'} AS weight"
+    grouped = _group_by([*([number] if keys else []), *tallied.spread])
+    selected = f"SELECT {number} AS cell, {total}\n  FROM {tallied.rows}{tallied.where}{grouped}"
+    return [*tallied.lines, selected]
+
+
+def _sum_tables(
+    tallied: _Tallied, keys: Sequence[_Key], by: Sequence[str], tables: Sequence[Sequence[str]], to: Dialect
+) -> list[str]:
+    """Return the steps to the sums of every group of each table, of the rows that have all keys (claim U6)."""
+    axes = [tuple(by.index(name) for name in table) for table in tables]
+    used = sorted({axis for table in axes for axis in table})
+    numbers = [f"CAST({tallied.numbers[axis]} AS {to.big})" for axis in used]
+    counts = [f"CAST({{}} AS {to.big})" if each.is_count else "{}" for each in tallied.sums]
+    totals = [one.format(each.total(tallied.people, to)) for one, each in zip(counts, tallied.sums, strict=True)]
+    finest = [f"{number} AS c{axis}" for number, axis in zip(numbers, used, strict=True)]
+    finest += [f"{total} AS f{j}" for j, total in enumerate(totals)]
+    kept = "MATERIALIZED " if to.tables == "union" else ""
+    grouped = _group_by(numbers)
+    lines = [*tallied.lines[:-1], f"{tallied.lines[-1]},"]
+    lines.append(f"finest AS {kept}(SELECT {', '.join(finest)}\n  FROM {tallied.rows}{tallied.where}{grouped})")
+    *steps, last = tables_sql([key.size for key in keys], axes, counts, to)
+    lines[-1] += "," * bool(steps)
+    return [*lines, *steps, last]
 
 
 def _counted(
@@ -182,6 +275,7 @@ def _counted(
         people = [f"people AS (SELECT person, {weight}", "  FROM bounded GROUP BY person),"]
         return people, "bounded JOIN people USING (person)"
     kept = [*(f"k{i}" for i in range(len(keys))), *(f"i{j}" for j, _ in _indexed(measured))]
+    kept += [f"v{j}" for j, _ in _weighted(measured)]
     counted = ", ".join([*kept, "COUNT(*) OVER (PARTITION BY person) AS c"])
     return [f"counted AS (SELECT {counted} FROM bounded),"], "counted"
 
@@ -218,105 +312,68 @@ class _Key:
         return f"COALESCE({self.table}.number, {self.size - 1})" if self.other else f"{self.table}.number"
 
 
-def _keys(schema: Schema, query: Query, to: Dialect) -> list[_Key]:
+def _keys(query: Query, cells: Computation) -> list[_Key]:
     bins = dict(query.edges)
     found: list[_Key] = []
     for i, name in enumerate(query.by):
-        column = schema.columns[name]
+        column = cells.schema.columns[name]
         edges = bins.get(name) or column.edges
         if edges is not None:
-            found.append(_Key(name, len(edges) - 1, _bin(name, edges, to)))
+            found.append(_Key(name, len(edges) - 1, _bin(name, edges, cells)))
         else:
             size = len(column.group_keys or ())
-            found.append(_Key(name, size, cell_name(name, to), f"keys_{i}", column.other is not None))
+            found.append(_Key(name, size, cells.key(name), f"keys_{i}", column.other is not None))
     return found
 
 
 def kept(schema: Schema, column: str | None, where: Condition | None, to: Dialect) -> tuple[tuple[str, ...], list[str]]:
     """Return the columns to read, and the steps from the table to ``kept``: rows that count, with person and cell."""
-    named = {column} | (set() if where is None else columns_of(where))
-    columns = tuple(name for name in schema.columns if name in named)
+    named = {*([] if column is None else [column]), *(() if where is None else columns_of(where))}
+    sources = set(sources_of(schema, named))
+    columns = tuple(name for name, each in schema.columns.items() if name in sources and not each.is_computed)
+    cells = Computation(schema, sorted(named), [] if where is None else [where], to)
     person = ["person"] if schema.person is not None else []
-    chosen = person if column is None else [*person, f"{cell_name(column, to)} AS cell"]
+    chosen = person if column is None else [*person, f"{cells.cell(column)} AS cell"]
     return columns, [
         *_cells(schema, columns, to),
-        f"kept AS (SELECT {', '.join(chosen)} FROM cleaned{_where(schema, where, to)}),",
+        *cells.lines,
+        f"kept AS (SELECT {', '.join(chosen)} FROM {cells.table}{_where(where, cells)}),",
     ]
 
 
 # --- cells ---
 
 
-def cell_name(name: str, to: Dialect) -> str:
-    """Return the name of a column once it is typed; no other name in the SQL begins with c_.
-
-    PostgreSQL truncates names to 63 bytes, so a longer name is replaced by its digest.
-    """
-    return to.quoted(f"c_{_short_name(name)}")
-
-
-def given_name(name: str, to: Dialect) -> str:
-    """Return the name of what says whether a cell of the table holds something, whatever that is (``fit``)."""
-    return to.quoted(f"g_{_short_name(name)}")
-
-
-def _short_name(name: str) -> str:
-    encoded = name.encode()
-    return name if len(encoded) <= _LONGEST_NAME else hashlib.sha256(encoded).hexdigest()[:32]
-
-
-def without_codes(name: str, schema: Schema, to: Dialect) -> str:
-    """Return the typed cell, with NaN, infinity and the codes of its column missing."""
-    cell, column = cell_name(name, to), schema.columns[name]
-    tests = [to.finite.format(x=cell)] if column.kind in ("number", "integer") else []
-    if column.missing:
-        tests.append(f"{cell} NOT IN ({', '.join(map(to.literal, column.missing))})")
-    return f"CASE WHEN {' AND '.join(tests)} THEN {cell} END" if tests else cell
-
-
-def _cleaned(name: str, schema: Schema, to: Dialect) -> str:
-    """Return the typed cell without its codes, under its name."""
-    cell, clean = cell_name(name, to), without_codes(name, schema, to)
-    return cell if clean == cell else f"{clean} AS {cell}"
-
-
-def _index(measurement: Measurement, to: Dialect) -> str:
+def _index(measurement: Measurement, cells: Computation) -> str:
     """Return the grid index of the measured value (claim E1)."""
     if measurement.condition is not None:
-        return f"CASE WHEN {_condition(measurement.condition, to)} THEN 1 ELSE 0 END"
-    cell = cell_name(measurement.column or "", to)
+        return f"CASE WHEN {cells.condition(measurement.condition)} THEN 1 ELSE 0 END"
+    name = measurement.column or ""
     if measurement.sums == "present":
-        return f"CASE WHEN {cell} IS NOT NULL THEN 0 END"
-    grid = measurement.grid
-    low, high = to.double(grid.low * grid.step), to.double(grid.high * grid.step)
-    steps = f"FLOOR(({cell} - {low}) * {to.double(1 / grid.step)} + {to.double(Fraction(1, 2))})"
-    tiny = (
-        f" WHEN {cell} - {low} <= {to.double(Fraction(1, 4))} THEN 0" if to.careful and grid.step > 1 else ""
-    )  # the product is smaller
-    coarse = max(abs(grid.low), abs(grid.high)) > 2**45  # in float64, (v - low) could be off by half a step
-    beyond = f" WHEN {steps} >= {grid.steps} THEN {grid.steps}" if coarse else ""
-    whole = to.integer if grid.steps < 2**to.bits else to.big
-    index = (
-        f"CASE WHEN {to.finite.format(x=cell)} THEN CASE WHEN {cell} <= {low} THEN 0 "
-        f"WHEN {cell} >= {high} THEN {grid.steps}{tiny}{beyond} ELSE CAST({steps} AS {whole}) END END"
-    )
+        return f"CASE WHEN {cells.cell(name)} IS NOT NULL THEN 0 END"
+    index = cells.index(name, measurement.grid)
     return index if measurement.fill is None else f"COALESCE({index}, {measurement.fill})"
 
 
-def _bin(name: str, edges: Sequence[Fraction], to: Dialect) -> str:
+def _row_weight(measurement: WeightedMean | Quantiles, cells: Computation) -> str:
+    """Return the weight of a row, in steps of its column's grid; 0 if it is missing."""
+    grid = measurement.weight_grid
+    return f"COALESCE(CAST({cells.index(measurement.weight, grid)} AS {cells.to.big}) + {grid.low}, 0)"
+
+
+def _bin(name: str, edges: Sequence[Fraction], cells: Computation) -> str:
     """Return the number of the bin that a value falls into; the first and the last bin reach to infinity."""
-    cell = cell_name(name, to)
 
     def among(first: int, last: int) -> str:
         """Return the number of the bin, one of ``first`` to ``last``, by binary search if there are many."""
         if last - first < _FEW_BINS:
-            cases = " ".join(f"WHEN {cell} < {to.double(edges[i + 1])} THEN {i}" for i in range(first, last))
+            cases = " ".join(f"WHEN {cells.below(name, edges[i + 1])} THEN {i}" for i in range(first, last))
             return f"CASE {cases} ELSE {last} END" if cases else str(last)
         middle = (first + last + 1) // 2
         below, above = among(first, middle - 1), among(middle, last)
-        return f"CASE WHEN {cell} < {to.double(edges[middle])} THEN {below} ELSE {above} END"
+        return f"CASE WHEN {cells.below(name, edges[middle])} THEN {below} ELSE {above} END"
 
-    return f"CASE WHEN {cell} IS NOT NULL THEN {among(0, len(edges) - 2)} END"
+    return f"CASE WHEN {cells.cell(name)} IS NOT NULL THEN {among(0, len(edges) - 2)} END"
 
 
 @dataclass(frozen=True)
@@ -326,6 +383,11 @@ class _Sum:
     name: str
     parts: tuple[str, ...]
     bits: int = 0
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it counts rows: with weights below 2^17, fewer than 2^46 rows add up to less than 2^63."""
+        return len(self.parts) == 1 and self.parts[0].startswith("COUNT")
 
     @property
     def limbs(self) -> list[tuple[str, str]]:
@@ -344,9 +406,18 @@ class _Sum:
 
 
 def _sums(measured: Sequence[Measurement], to: Dialect) -> list[_Sum]:
-    """Return every sum: the rows, then present, first and second of each measurement."""
+    """Return every sum: the rows, then present, first and second of each measurement; alone, rows or their weights."""
+    if any(each.own_sql for each in measured):
+        heavy = [each.weight_grid.high for _, each in _weighted(measured)]
+        return [_parted("n", "v0", heavy[0], to) if heavy else _Sum("n", ("COUNT(*)",))]
     found = [_Sum("n", ("COUNT(*)",))]
     for j, each in _indexed(measured):
+        if isinstance(each, WeightedMean):
+            most, steps = each.weight_grid.high, each.grid.steps
+            found.append(_parted(f"m{j}", f"CASE WHEN i{j} IS NOT NULL THEN v{j} END", most, to))
+            found.append(_parted(f"s{j}", f"v{j} * i{j}", most * steps, to))
+            found.append(_parted(f"q{j}", f"v{j}", most, to))
+            continue
         found.append(_Sum(f"m{j}", (f"COUNT(i{j})",)))
         if each.degree >= 1:
             found.append(_parted(f"s{j}", f"i{j}", each.grid.steps, to))
@@ -364,21 +435,3 @@ def _parted(name: str, value: str, most: int, to: Dialect) -> _Sum:
         above = value if i == 0 else to.divided.format(a=value, b=size**i)
         parts.append(f"SUM(MOD({above}, {size}))")
     return _Sum(name, tuple(parts), to.limb)
-
-
-# --- conditions ---
-
-
-def _condition(condition: Condition, to: Dialect) -> str:
-    if isinstance(condition, All | Some):
-        word = " AND " if isinstance(condition, All) else " OR "
-        return word.join(f"({_condition(part, to)})" for part in condition.parts)
-    if isinstance(condition, Not):
-        return f"NOT ({_condition(condition.part, to)})"
-    cell = cell_name(condition.column, to)
-    if isinstance(condition, Missing):
-        return f"{cell} IS NULL"
-    if isinstance(condition, OneOf):
-        return f"{cell} IN ({', '.join(map(to.literal, condition.values))})"
-    other = to.literal(condition.value) if condition.other is None else cell_name(condition.other, to)
-    return f"{cell} {condition.operator} {other}"

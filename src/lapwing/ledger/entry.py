@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import exact
 from ..errors import InvalidParameter, InvalidValue
@@ -54,6 +54,15 @@ class Budget:
     def remaining(self) -> Fraction:
         """What may still be charged."""
         return max(self.total - self.spent, Fraction(0))
+
+
+class After(NamedTuple):
+    """What a ledger says after a charge: what is left of ε and of δ, when the answer was recorded, and its head."""
+
+    epsilon: Budget
+    delta: Budget
+    recorded_at: str | None
+    head: str
 
 
 def epsilon_budget(row: Row) -> Budget:

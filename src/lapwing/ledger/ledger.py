@@ -39,27 +39,27 @@ from .. import exact
 from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from ..exact import ATTO, NANO, Number
 from . import store
+from .cell import ledger_cell
 from .chain import START, State, digest, hidden_answer, question_key, sha256
-from .entry import Budget, Entry, atto, canonical_json, delta_budget, entry_of, epsilon_budget, nano, printable
+from .entry import After, Budget, Entry, atto, canonical_json, delta_budget, entry_of, epsilon_budget, nano, printable
 from .failure import plainly, transaction
-from .store import VERSION, Row, Store, Turn
-
-_WAIT = 30
-"""The default number of seconds to wait for other writers."""
+from .plots import BudgetChart
+from .store import VERSION, WAIT, Row, Store, Turn
 
 
-class Ledger:
+class Ledger(BudgetChart):
     """A ledger in an SQLite file or a PostgreSQL database; create one with ``Ledger.open``."""
 
     def __init__(self, kept: Store) -> None:
-        self._kept = kept
-        self._engine = kept.engine
-        self.where = kept.where
+        self._kept, self._engine, self.where = kept, kept.engine, kept.where
         self._seen = (0, START)  # number and hash of the last entry that any call saw
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"Ledger({self.where!r})"
+
+    def _repr_html_(self) -> str:
+        return ledger_cell(self)
 
     @classmethod
     def open(
@@ -68,7 +68,7 @@ class Ledger:
         epsilon: Number | None = None,
         delta: Number | None = None,
         *,
-        wait: float = _WAIT,
+        wait: float = WAIT,
     ) -> Ledger:
         """Open the ledger, and check its chain; create it first if it is new and ε is given.
 
@@ -163,12 +163,12 @@ class Ledger:
             found = store.rows(turn.connection, store.BY_NUMBER, number=number)
             return replace(self._found(turn.connection, self._sound(found[0])), repeated=False) if found else None
 
-    def after(self, number: int) -> tuple[Budget, Budget, str | None]:
-        """Return what is left of ε and δ, and when the answer of a charge was recorded, None if it has none yet."""
+    def after(self, number: int) -> After:
+        """Return what is left, the head, and when the answer of a charge was recorded, None if it has none yet."""
         with self._turn() as turn:
             answers = store.rows(turn.connection, store.BY_CHARGE, charge=number)
             recorded_at = self._sound(answers[0])["time"] if answers else None
-        return epsilon_budget(turn.last), delta_budget(turn.last), recorded_at
+        return After(epsilon_budget(turn.last), delta_budget(turn.last), recorded_at, str(turn.last["hash"]))
 
     # --- spending ---
 
@@ -308,8 +308,7 @@ class Ledger:
         """
         if not store.is_whole(connection):
             raise self._damaged("the file is damaged")
-        state = State()
-        number = 0
+        state, number = State(), 0
         for number, result in enumerate(connection.execute(store.ALL), 1):
             row = dict(result._mapping)
             fault = state.fault(row, number)
@@ -493,7 +492,7 @@ class Ledger:
 
 def open_existing(where: str) -> Ledger | None:
     """Return the ledger that is there, its chain checked; None if there is none."""
-    ledger = Ledger(store.connect(where, Fraction(_WAIT)))
+    ledger = Ledger(store.connect(where, Fraction(WAIT)))
     if not ledger._exists():
         return None
     ledger._check_chain()

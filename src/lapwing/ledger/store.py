@@ -5,6 +5,7 @@ A file gets its name only once it is a complete ledger, and never the name of an
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sqlite3
@@ -24,6 +25,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from ..errors import InvalidAddress, InvalidParameter, LedgerError, MissingLibrary, MissingParameter
+
+WAIT = 30
+"""The default number of seconds to wait for other writers."""
 
 VERSION = 1
 """The version of the format; an unknown one is refused."""
@@ -176,6 +180,25 @@ def connect(where: object, wait: Fraction) -> Store:
     return Store(_sqlite(path, wait, "rw"), text, path)
 
 
+def _discreet(url: str | sa.URL, **options: Any) -> sa.Engine:
+    """Return an engine that puts no value into a log or an error: no parameter of a statement, no row, no variable.
+
+    A value may be an answer whose recording fails: seen in a log, it would be a second answer for one charge.
+    """
+    named = {"logging_name": "lapwing", "pool_logging_name": "lapwing"}
+    engine = sa.create_engine(url, poolclass=NullPool, hide_parameters=True, **named, **options)
+    for each in (engine, engine.pool):
+        assert isinstance(each.logger, logging.Logger)  # since nothing is echoed
+        each.logger.addFilter(_no_values)  # once: a filter that is there already is not added again
+    return engine
+
+
+def _no_values(record: logging.LogRecord) -> bool:
+    """Leave out the rows that SQLAlchemy logs at DEBUG, and the tracebacks of errors: tools show their variables."""
+    record.exc_info = record.exc_text = None
+    return record.levelno > logging.DEBUG
+
+
 def _sqlite(path: Path, wait: Fraction, mode: Literal["rw", "rwc"]) -> sa.Engine:
     """Return an engine for a file, which is created only by the mode "rwc".
 
@@ -188,7 +211,7 @@ def _sqlite(path: Path, wait: Fraction, mode: Literal["rw", "rwc"]) -> sa.Engine
         uri = f"{path.as_uri()}?mode={mode}"
         return sqlite3.connect(uri, uri=True, timeout=float(wait), isolation_level=None, check_same_thread=False)
 
-    engine = sa.create_engine("sqlite://", creator=open_file, poolclass=NullPool, hide_parameters=True)
+    engine = _discreet("sqlite://", creator=open_file)
 
     @sa.event.listens_for(engine, "connect")
     def durable(connection: Any, _: Any) -> None:
@@ -289,7 +312,7 @@ def _connect_postgresql(where: str, wait: Fraction) -> Store:
     milliseconds = max(int(wait * 1000), 1)
     limits = {"connect_timeout": max(int(wait), 2), "tcp_user_timeout": max(milliseconds, 2000)}
     try:
-        engine = sa.create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=limits)
+        engine = _discreet(url, connect_args=limits)
     except ImportError:
         raise MissingLibrary("psycopg", "lapwing[postgres]") from None
 

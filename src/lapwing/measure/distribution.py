@@ -11,10 +11,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..noise.weighted import Floats, margins
 from ..question.query import Statistic, StatisticKind
 from .cells import Column
 from .measurement import Estimate, Exact, Measurement, Setting
-from .tree import Floats, Tree, make_tree, margins, share_interval
+from .tree import Tree, make_tree, share_interval
 
 _FLAT = 50
 """Up to this many bins there is no tree: it pays off above 14 to 48 bins, depending on ε."""

@@ -9,15 +9,19 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..noise.distributions import DiscreteLaplace
 from ..noise.intervals import sum_margin
+from ..noise.weighted import Floats
 from .cells import Column, largest
 from .measurement import Estimate
-from .tree import Floats
 
 Noisy = Sequence[Sequence[Column]]
 """For each measurement, for each of its cells, a column with one noisy integer for each group."""
+
+Groups = slice | NDArray[np.int64]
+"""Groups by their numbers: some in a row, or any in any order."""
 
 _LARGEST_SHOWN = 2**62
 """Whole numbers up to here are shown as integers, larger ones as floats."""
@@ -75,6 +79,15 @@ def integer_margin(margin: float, exactly: bool) -> float:
     return float(math.floor(margin) if exactly else math.ceil(margin + 0.5))
 
 
+def as_integers(total: Floats, margin: float, exactly: bool) -> Estimate:
+    """Return numbers and their bars as integers; ``exactly`` says that the truth is an integer too."""
+    shown, half = np.rint(total), integer_margin(margin, exactly)
+    low, high = shown - half, shown + half
+    if exactly:  # the bar ends at the last integers inside it
+        low, high = np.minimum(np.ceil(total - margin), shown), np.maximum(np.floor(total + margin), shown)
+    return Estimate(*(each.astype(np.int64) for each in (shown, low, high)))
+
+
 @dataclass(frozen=True)
 class Linear:
     """A count or sum as weighted cells: what is added to them, its margin, and how it is shown.
@@ -90,7 +103,7 @@ class Linear:
     integer: bool
     true_integer: bool
 
-    def estimate(self, noisy: Noisy, groups: slice) -> Estimate:
+    def estimate(self, noisy: Noisy, groups: Groups) -> Estimate:
         """Return the count or sum of some groups."""
         if self.multiple:
             return self._multiple(noisy[self.terms[0].part][0], groups)
@@ -98,14 +111,9 @@ class Linear:
         low, high = total - self.margin, total + self.margin
         if not self.integer:
             return Estimate(total, low, high)
-        shown, half = np.rint(total), integer_margin(self.margin, self.true_integer)
-        if self.true_integer:  # the bar ends at the last integers inside it
-            low, high = np.minimum(np.ceil(low), shown), np.maximum(np.floor(high), shown)
-        else:
-            low, high = shown - half, shown + half
-        return Estimate(*(each.astype(np.int64) for each in (shown, low, high)))
+        return as_integers(total, self.margin, self.true_integer)
 
-    def _multiple(self, noisy: Column, groups: slice) -> Estimate:
+    def _multiple(self, noisy: Column, groups: Groups) -> Estimate:
         """Return an integer multiple of one cell, in integers that cannot overflow."""
         weight, offset, steps = int(self.terms[0].weights[0]), int(self.offset), int(self.margin)
         cells = noisy[groups]
@@ -146,7 +154,7 @@ def _farthest(terms: Sequence[Term], offset: Fraction, margin: float, noisy: Noi
     return max(float(np.abs(total + way * margin).max()) for total in totals for way in (-1, 1))
 
 
-def _total(terms: Sequence[Term], offset: Fraction, noisy: Noisy, groups: slice) -> Floats:
+def _total(terms: Sequence[Term], offset: Fraction, noisy: Noisy, groups: Groups) -> Floats:
     total = np.zeros(len(noisy[terms[0].part][0][groups]))
     for i, weights, _ in terms:
         for weight, cell in zip(weights, noisy[i], strict=True):

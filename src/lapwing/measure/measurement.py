@@ -128,6 +128,7 @@ class Measurement(ABC):
     condition: Condition | None = None
     grid: Grid = UNIT
     missing: bool = False
+    computed: bool = False
 
     form: ClassVar[str]
     """Its name in plans and in the ledger."""
@@ -158,7 +159,7 @@ class Measurement(ABC):
         """The column or the condition, as text."""
         if self.column is None:
             return str(self.condition)
-        return self.column if self.column.isidentifier() else quoted(self.column)
+        return self.column if self.computed or self.column.isidentifier() else quoted(self.column)
 
     @property
     def name(self) -> str:
@@ -169,6 +170,11 @@ class Measurement(ABC):
     @abstractmethod
     def names(self) -> tuple[str, ...]:
         """The names of the cells."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose values it needs."""
+        return () if self.column is None else (self.column,)
 
     @property
     def has_bars(self) -> bool:

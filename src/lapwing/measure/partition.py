@@ -17,7 +17,8 @@ from .linear import root
 from .measurement import Estimate, Measurement, Setting, Sums, rows_assumed
 from .rounding import widened
 
-_FINE = 2**16
+FINE = 2**16
+"""The least mass of a row in the cells of a mean or variance, so that the noise is nearly continuous."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Partition(Measurement):
 
     @cached_property
     def fine(self) -> int:
-        return int(-(-_FINE // self.grid.steps**self.degree)) if self.degree else 1
+        return int(-(-FINE // self.grid.steps**self.degree)) if self.degree else 1
 
     @cached_property
     def mass(self) -> int:

@@ -1,4 +1,7 @@
-"""Quantiles, minimum and maximum of a column: values that ``selection`` chooses, with bars from noisy counts."""
+"""Quantiles, minimum and maximum of a column: values that ``selection`` chooses, with bars from noisy counts.
+
+Rows may have weights (claim W3): ranks, counts and errors are then weight instead of rows.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,12 @@ import numpy as np
 from ..exact import text
 from ..noise.entropy import Entropy
 from ..question.query import Statistic, StatisticKind
+from ..question.schema import Grid
+from ..report import shown
 from .cells import Column, Progress
 from .cells import column as whole_numbers
 from .linear import root
-from .measurement import Estimate, Exact, Expectation, Measurement, Setting
+from .measurement import UNIT, Estimate, Exact, Expectation, Measurement, Setting, rows_assumed
 from .rounding import values_of
 from .selection import Selection, sorted_values
 
@@ -25,15 +30,31 @@ WITHOUT = " without intervals"
 
 @dataclass(frozen=True)
 class Quantiles(Measurement):
-    """The values at some ``levels``, in rising order; ``interval`` says whether error bars are measured too."""
+    """The values at some ``levels``, in rising order; ``interval`` says whether error bars are measured too.
+
+    ``weight`` is the column by which rows are weighted; without it every row has the one step of ``weight_grid``.
+    """
 
     levels: tuple[Fraction, ...] = ()
     interval: bool = True
+    weight: str = ""
+    weight_grid: Grid = UNIT
 
     form: ClassVar[str] = "quantiles"
     claim: ClassVar[str] = "Q1"
     kinds: ClassVar[frozenset[StatisticKind]] = frozenset({"quantile"})
     own_sql: ClassVar[bool] = True
+
+    @property
+    def target(self) -> str:
+        return f"{super().target} by {self.weight}" if self.weight else super().target
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*super().columns, self.weight) if self.weight else super().columns
+
+    def answers(self, statistic: Statistic) -> bool:
+        return super().answers(statistic) and (statistic.weight_column or "") == self.weight
 
     @property
     def name(self) -> str:
@@ -63,7 +84,7 @@ class Quantiles(Measurement):
 
     @property
     def borders(self) -> int:
-        """The number of borders between which rows are counted: four around a quantile, one at an extreme."""
+        """The number of borders between which rows or weights are counted: four for a quantile, one for an extreme."""
         return 4 * len(self.inner) + len(self.levels) - len(self.inner)
 
     @property
@@ -87,24 +108,32 @@ class Quantiles(Measurement):
         return [whole_numbers(cell) for cell in columns]
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
-        """Return by how many rows the rank is off at most (claim Q4)."""
-        return float(math.ceil(self.selection(setting).promise(_level(statistic), confidence, groups)))
+        """Return by how many rows, or how much weight, the rank is off at most (claim Q4)."""
+        most = self.selection(setting).promise(_level(statistic), confidence, groups)
+        return most if self.weight else float(math.ceil(most))
 
     def expect(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> Expectation:
-        """Return what to expect; errors are in rows."""
-        selection, level, weight = self.selection(setting), _level(statistic), setting.schema.row_weight
-        moved = selection.score_range(level, selection.depth == 1) / weight
-        return Expectation(self.claim, moved, moved / selection.each, self.assumption(statistic, setting, confidence))
+        """Return what to expect; errors are in rows, or in weight."""
+        selection, claim = self.selection(setting), "W3" if self.weight else self.claim
+        moved = selection.score_range(_level(statistic), selection.depth == 1) / selection.one
+        return Expectation(claim, moved, moved / selection.each, self.assumption(statistic, setting, confidence))
 
     def assumption(self, statistic: Statistic, setting: Setting, confidence: Fraction) -> str:
         selection, level = self.selection(setting), _level(statistic)
-        phrase = f"in rank; usually {math.ceil(selection.usual(level, confidence)):,}"
+        phrase = f"in rank; usually {self._amount(selection.usual(level, confidence))}"
         if self.interval and 0 < level < 1:
-            aside = math.ceil(selection.aside / setting.schema.row_weight)
-            phrase += f", with a bar of some {aside:,} to either side"
-            if 2 * aside > setting.rows:
+            aside = float(selection.aside / selection.one)
+            phrase += f", with a bar of some {self._amount(aside)} to either side"
+            if 2 * aside > setting.rows and not self.weight:
                 phrase += f", too many for {setting.rows:,} rows"
+            half = self.weight_grid.high * self.weight_grid.step / 2
+            if 2 * aside > setting.rows * half and self.weight:
+                phrase += f", too much for {rows_assumed(setting)} with half of the largest weight on average"
         return phrase
+
+    def _amount(self, of: float) -> str:
+        """Return a number of rows, or a weight, as it is shown."""
+        return shown(of) if self.weight else f"{math.ceil(of):,}"
 
     def estimate(
         self, statistic: Statistic, noisy: Sequence[Column], setting: Setting, confidence: Fraction, groups: int
@@ -135,17 +164,21 @@ class Quantiles(Measurement):
         selection = self.selection(setting)
         levels = ", ".join(map(text, self.levels))
         times = f", {selection.depth} times one after the other" if selection.depth > 1 else ""
-        sentence = f"{self.name} ({levels}): values chosen by permute-and-flip (claims Q1 to Q3) at ε = "
+        claims = f"claims Q1 to Q3{' and W3' if self.weight else ''}"
+        sentence = f"{self.name} ({levels}): values chosen by permute-and-flip ({claims}) at ε = "
         sentence += f"{text(selection.each)}{times}"
         if self.interval:
-            scale = text(selection.scale / setting.schema.row_weight)
-            sentence += f"; rows counted around them for the bars, noise scale {scale} (claim Q5)"
+            counted = "weights summed" if self.weight else "rows counted"
+            scale = text(selection.scale / selection.one)
+            sentence += f"; {counted} around them for the bars, noise scale {scale} (claim Q5)"
         return sentence
 
     def note(self, setting: Setting) -> str:
+        if self.weight:
+            return f"Rows where {self.weight} is missing have the weight 0."
         if not {0, 1} & set(self.levels):
             return ""
-        rows = math.ceil(self.selection(setting).inside / setting.schema.row_weight)
+        rows = math.ceil(self.selection(setting).inside / self.selection(setting).one)
         return f"Minimum and maximum of {self.target} are values some {rows:,} rows inside."
 
 

@@ -12,10 +12,13 @@ from .measurement import Estimate, Measurement
 
 
 def widened(ends: list[Any], measurement: Measurement, schema: Schema) -> list[Any]:
-    """Return value, low and high, with the bar widened by half a step, for the rounding of values to the grid."""
+    """Return value, low and high, with the bar widened by half a step, for the rounding of values to the grid.
+
+    What is computed is computed from values on their grids, and nothing is rounded afterwards.
+    """
     value, low, high = ends
-    grid = measurement.grid
-    if measurement.column is None or (schema.columns[measurement.column].kind == "integer" and grid.step == 1):
+    grid, column = measurement.grid, schema.columns.get(measurement.column or "")
+    if column is None or column.is_computed or (column.kind == "integer" and grid.step == 1):
         return ends
     half = float(grid.step) / 2
     lowest, highest = float(grid.step * grid.low), float(grid.step * grid.high)

@@ -6,6 +6,8 @@ candidate, its distance is how many rows its rank is off, and permute-and-flip c
 more likely.  The rows at one value are spread over ``PARTS`` parts of its grid step, one after the other in an order in
 which each added row leaves the earlier ones in place, so that values with many rows can be divided.
 
+A row may have a weight of its own (``measure.weighted``): claim W3.  "Rows" are then weight.
+
 Claim Q1 (choice).  If between neighbors the distances of all candidates change by amounts that lie within an interval
 of length R, then permute-and-flip with coins e^(-ε(d - min d)/R) is ε-differentially private.
 
@@ -25,6 +27,10 @@ Claim Q5 (interval).  The error bar of a quantile holds it with at least the sta
 ends are values that were chosen, and counts with noise of known law show that few enough rows lie beyond them; where
 they do not show it, the end is the bound of the column.
 
+Claim W3 (weighted quantiles).  Let a row weigh w·v: w its weight of claim E2, v its own, from 0 to H steps, and 0 if it
+is missing.  One person's rows weigh at most W = P·H, P the most that E2 allows.  Then Q1 to Q5 hold with ranks and
+counts of weight: R is 2·max(q, 1 - q)·W, under change_one at most twice that, and the counts move by W, or by 2W.
+
 Proofs: docs/explanation/quantiles.md.
 """
 
@@ -43,9 +49,9 @@ from numpy.typing import NDArray
 
 from ..noise.entropy import Entropy
 from ..noise.sampler import race
+from ..noise.weighted import margins
 from ..question.schema import Schema
 from .cells import draws
-from .tree import margins
 
 if TYPE_CHECKING:
     from .quantiles import Quantiles
@@ -72,11 +78,14 @@ Column = NDArray[Any]
 
 
 class ValueWeights(NamedTuple):
-    """What the engine returns for quantiles, sorted by group and grid index: the weight of the rows at each index."""
+    """What the engine returns for quantiles, sorted by group and grid index: the weight of the rows at each index.
+
+    Weights are int64 if all of them together fit, else Python's integers.
+    """
 
     groups: NDArray[np.int64]
     indices: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    weights: Column
 
 
 def sorted_values(columns: Sequence[NDArray[Any]]) -> ValueWeights:
@@ -87,11 +96,13 @@ def sorted_values(columns: Sequence[NDArray[Any]]) -> ValueWeights:
         order = np.argsort(group.astype(np.int64) * width + index)  # several times faster than by two keys
     else:
         order = np.lexsort((index, group))
-    return ValueWeights(*(np.asarray(each, dtype=np.int64)[order] for each in (group, index, weight)))
+    kind = np.int64 if weight.sum(dtype=np.float64) < 2**62 else object
+    group, index = (np.asarray(each, dtype=np.int64)[order] for each in (group, index))
+    return ValueWeights(group, index, np.asarray(weight, dtype=kind)[order])
 
 
 class Aim(NamedTuple):
-    """The target rank: ``level`` of the rows, plus ``shift`` (in units of weight)."""
+    """The target rank: ``level`` of the weight of the rows, plus ``shift`` (in units of weight)."""
 
     level: Fraction
     shift: Fraction = Fraction(0)
@@ -105,6 +116,23 @@ class Selection:
     schema: Schema
     grouped: bool
     epsilon: Fraction
+
+    # --- weights ---
+
+    @property
+    def person(self) -> int:
+        """The largest weight of one person: what all of their rows may have together (claims E2 and W3)."""
+        return self.schema.person_l1 * self.measurement.weight_grid.high
+
+    @property
+    def row(self) -> int:
+        """The largest weight of one row."""
+        return self.schema.row_weight * self.measurement.weight_grid.high
+
+    @property
+    def one(self) -> Fraction:
+        """What is shown as one row, or as the weight 1, in units of weight."""
+        return self.schema.row_weight / self.measurement.weight_grid.step
 
     # --- how ε is shared ---
 
@@ -134,21 +162,21 @@ class Selection:
     @property
     def moved(self) -> int:
         """How far one person can move the counts in L1, in units of weight (claim P1)."""
-        return self.schema.person_l1 * (1 if self.schema.neighbors == "add_remove" else 2)
+        return self.person * (1 if self.schema.neighbors == "add_remove" else 2)
 
     def score_range(self, level: Fraction, alone: bool = False) -> Fraction:
         """Return R of claim Q2, in units of weight; ``alone`` says that no other choice divides the rows."""
-        widest = 2 * max(level, 1 - level) * self.schema.person_l1
+        widest = 2 * max(level, 1 - level) * self.person
         if self.schema.neighbors == "add_remove":
             return widest
-        return Fraction(2 * self.schema.person_l1) if alone and not self.grouped else 2 * widest
+        return Fraction(2 * self.person) if alone and not self.grouped else 2 * widest
 
     # --- the target ranks ---
 
     @cached_property
     def inside(self) -> Fraction:
         """How far inside the rank of an extreme is, in units of weight, so that values beyond it are rarely chosen."""
-        return self._rows(float(self.score_range(Fraction(0)) / self.each) * (_USUAL + self._breadth))
+        return self._rounded(float(self.score_range(Fraction(0)) / self.each) * (_USUAL + self._breadth))
 
     @cached_property
     def aside(self) -> Fraction:
@@ -157,35 +185,35 @@ class Selection:
         shown = max(self.margins(level, _SHOWN, [half])[0] for level in levels)
         strayed = _USUAL * float(max(self.score_range(level) for level in levels) / self.each)
         chosen = (_USUAL + 1) * float(self.score_range(Fraction(0)) / self.end)
-        return self._rows(shown + strayed + chosen)
+        return self._rounded(shown + strayed + chosen)
 
     @property
     def _breadth(self) -> float:
         return math.log(self.measurement.grid.steps + 1)
 
-    def _rows(self, weight: float) -> Fraction:
-        """Return a weight, rounded up to whole rows."""
+    def _rounded(self, weight: float) -> Fraction:
+        """Return a weight, rounded up to whole rows, or to whole steps of their own weights."""
         return Fraction(math.ceil(weight / self.schema.row_weight) * self.schema.row_weight)
 
     # --- how good it is ---
 
     def promise(self, level: Fraction, confidence: Fraction, groups: int = 1) -> float:
-        """Return by how many rows the rank of a value is off at most (claim Q4)."""
+        """Return by how many rows, or how much weight, the rank of a value is off at most (claim Q4)."""
         nodes = len(self.measurement.levels)
         candidates = self._breadth + (math.log(PARTS) if nodes > 1 else 0.0)
         beyond = math.log(groups * nodes) - math.log(1 - confidence)
         reach = self.score_range(level, True) if nodes == 1 else self.depth * self.score_range(Fraction(0))
         aimed = self.inside if level in (0, 1) else 0
-        rows = (float(reach / self.each) * (candidates + beyond) + float(aimed)) / self.schema.row_weight
-        return rows + self.depth - 1  # the rows at the places that divide
+        weight = float(reach / self.each) * (candidates + beyond) + float(aimed)
+        return (weight + self.row * (self.depth - 1)) / float(self.one)  # with the rows at the places that divide
 
     def usual(self, level: Fraction, confidence: Fraction) -> float:
-        """Return by how many rows the rank is off if the values are spread evenly; for an extreme, its target."""
+        """Return what ``promise`` does if the values are spread evenly; for an extreme, its target."""
         if level in (0, 1):
-            return float(self.inside / self.schema.row_weight)
+            return float(self.inside / self.one)
         one_choice = float(self.score_range(level, self.depth == 1) / self.each) * -math.log(1 - confidence)
         depth = math.sqrt((1 + self.depth) / 2)  # a part of the errors of earlier levels
-        return one_choice * depth / self.schema.row_weight
+        return one_choice * depth / float(self.one)
 
     def margins(self, level: Fraction, confidence: Fraction, below: Sequence[int]) -> list[float]:
         """Return how far noise moves (weight below a border) - level·N, for each number of cells below a border.
@@ -245,7 +273,7 @@ class Selection:
         """Return the values of one group, then the ends of their bars."""
         rows = index * PARTS, weight
         if self.measurement.inner and len(self.measurement.levels) > 1:  # else no choice divides a value
-            rows = _spread(index, weight, self.schema.row_weight)
+            rows = _spread(index, weight, self.row)
         room = _Rows(*rows, 0, (self.measurement.grid.steps + 1) * PARTS - 1)
         values = list(self._split(room, self.measurement.inner, Fraction(0), Fraction(1), entropy))
         rooms = room.divided([place - place % PARTS + PARTS // 2 for place in values])  # half of a value to each side
@@ -340,16 +368,17 @@ class _Rows:
 def _spread(index: Column, weight: Column, block: int) -> tuple[Column, Column]:
     """Return the places of rows and their weights: the rows at an index take the parts of its step in turn.
 
-    ``block`` is the weight of a row.  Adding weight at an index does not move the earlier weight.
+    ``block`` is the largest weight of a row.  Adding weight at an index does not move the earlier weight.
     """
-    full, rest = np.divmod(weight, block)
+    full = (weight // block).astype(np.int64)  # at most the number of rows
+    rest = weight % block
     taken = np.minimum(full + (rest > 0), PARTS)
     if len(index) == 0 or taken.max() == 1:
         return index * PARTS, weight
     which = np.repeat(np.arange(len(index)), taken)
     turn = np.arange(len(which)) - np.repeat(np.cumsum(taken) - taken, taken)
     rounds, over = np.divmod(full[which], PARTS)
-    shares = block * (rounds + (turn < over)) + np.where(turn == over, rest[which], 0)
+    shares = block * (rounds + (turn < over)).astype(weight.dtype) + np.where(turn == over, rest[which], 0)
     places = index[which] * PARTS + _REVERSED[turn]
     order = np.argsort(places, kind="stable")
     return places[order], shares[order]

@@ -12,24 +12,16 @@ Claim D2 (consistency).  ``consistent`` is the least-squares estimate of the bin
 no linear unbiased estimate of any combination of bins, the sum of the noisy bins themselves among them, has a smaller
 variance.  ``prefix_variance`` is the average over the B cumulative counts, in units of one cell's variance.
 
-Claim D3 (margin).  Let Y = Σ wᵢXᵢ with independent integer noise of scale s = 1/a, V an independent normal variable of
-deviation τ, Φ the normal distribution function, and q(x) = P(|Y + V| > x).  For every r > 0, every 0 < θ < 1/max|wᵢ|,
-and every T > x, K and U = Kπ/T:
-    P(|Y| > x + r) ≤ q(x)/Φ(r/τ),
-    q(x) ≤ 2·e^((θaτ)²/2 - θax)·Πᵢ (1 - e^(-a))²/((1 - e^(-a(1 + θwᵢ)))·(1 - e^(-a(1 - θwᵢ))))   (also for V = 0),
-    q(x) ≤ 1 - x/T - (2/π)·Σ sin(kπx/T)·φ(kπ/T)/k + q(2T - x) + (2/π)·e^(-(τU)²/2)/(τU)²   (the sum over k = 1 … K),
-with φ(u) = e^(-(τu)²/2)·Πᵢ 1/(1 + sin²(wᵢu/2)/sinh²(a/2)).  ``margins`` returns the smallest that these give.
-
 Claim D4 (share).  Let P rows lie in the first j bins and N in all, with estimates P̂ and N̂, and let m(f) be the margin
-of D3 for P̂ - f·N̂ as a combination of cells.  The set of all f with |P̂ - f·N̂| ≤ m(f) holds P/N with the confidence of m,
-and so does a set with a larger m: ``share_interval`` takes the chords of m between 0, 1/2 and 1, since m is convex.
+of D3 (``noise.weighted``) for P̂ - f·N̂ as a combination of cells.  The set of all f with |P̂ - f·N̂| ≤ m(f) holds P/N with
+the confidence of m, and so does a set with a larger m: ``share_interval`` takes the chords of m between 0, 1/2 and 1,
+since m is convex.
 
 Proofs: docs/explanation/tree.md.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,9 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import exact
 from ..errors import InvalidParameter, Shown
 from ..exact import Number
-from ..noise.distributions import DiscreteLaplace
-
-Floats = NDArray[np.float64]
+from ..noise.weighted import Floats, margins
 
 MOST = 2**20
 """The largest number of bins."""
@@ -53,19 +43,6 @@ _BROADEST = 32
 _LARGEST = 2**62
 _AT_ONCE = 2**22
 """How many weights are held in memory at a time."""
-
-_NUMERIC = 1e-9
-"""Below this probability the margin is Chernoff's: floats cannot resolve the exact one."""
-
-_WIDER = 1 + 1e-6
-"""By how much margins are widened for the rounding of floats."""
-
-_THETAS = np.arange(1, 32) / 32
-_REACH = 2.3
-"""The slack of a smoothed margin, in deviations of the smoothing noise: close to optimal for usual confidences."""
-
-_WORK = 1000
-"""How fine the smoothing is, divided by the number of different weights: this bounds the time of one margin."""
 
 
 @dataclass(frozen=True)
@@ -268,107 +245,3 @@ def share_interval(part: Floats, whole: Floats, first: Floats, middle: Floats, l
     steep = 2 * np.maximum(np.abs(middle - first), np.abs(last - middle))
     sure = whole > steep
     return np.where(sure, low, 0.0), np.where(sure, high, 1.0)
-
-
-# --- margins of weighted sums of integer noise ---
-
-
-def margins(weights: Floats, scale: Number, confidence: Number) -> list[float]:
-    """Return, for each column of weights, a margin of the sum of weighted integer noise of one scale (claim D3)."""
-    size, share = exact.scale(scale), exact.probability(confidence)
-    return [_margin(column, size, share) for column in np.abs(weights).T]
-
-
-def _margin(weights: Floats, scale: Fraction, confidence: Fraction) -> float:
-    """Return the margin for nonnegative weights; they are rounded to twelve places, so that many are equal."""
-    distinct, times = np.unique(np.rint(weights * 1e12) / 1e12, return_counts=True)
-    if distinct[0] == 0:
-        distinct, times = distinct[1:], times[1:]
-    if not len(distinct):
-        return 0.0
-    if times.sum() == 1:
-        return _multiple(DiscreteLaplace(scale).margin(confidence), float(distinct[0]))
-    return _margin_of_sum(tuple(distinct.tolist()), tuple(times.tolist()), scale, confidence)
-
-
-@lru_cache(maxsize=4096)
-def _margin_of_sum(weights: tuple[float, ...], times: tuple[int, ...], scale: Fraction, confidence: Fraction) -> float:
-    """Return the margin for several draws, of which so many have each weight; views of a release ask for it again."""
-    distinct = np.array(weights)
-    law, beyond = _Sum(distinct, np.array(times, dtype=float), 1 / float(scale)), float(1 - confidence)
-    exact_margin = law.whole(beyond) if len(distinct) == 1 else None
-    return float(scale) * min(law.chernoff(beyond), law.smoothed(beyond)) if exact_margin is None else exact_margin
-
-
-class _Sum(NamedTuple):
-    """A sum of independent integer noises of one scale 1/rate, ``times`` of them with the weight ``weights``.
-
-    Lengths are in units of the scale, except for those of ``whole``.
-    """
-
-    weights: Floats
-    times: Floats
-    rate: float
-
-    def chernoff(self, beyond: float, deviation: float = 0.0) -> float:
-        """Return a margin by the second inequality of D3, for the best of some θ."""
-        theta = _THETAS / self.weights[-1]
-        by = theta * self.weights[:, None]
-        if self.rate < 2**-20:  # as good as continuous noise, and never smaller: see the proof
-            powers = -self.times @ np.log1p(-(by**2))
-        else:
-            ends = _log_share(self.rate * (1 + by)) + _log_share(self.rate * (1 - by))
-            powers = self.times @ (2 * _log_share(self.rate) - ends)
-        powers = powers + (theta * deviation) ** 2 / 2 + math.log(2 / beyond)
-        return float((powers / theta).min()) * _WIDER
-
-    def smoothed(self, beyond: float) -> float:
-        """Return a margin by the first and the third inequality of D3."""
-        if beyond < _NUMERIC:
-            return math.inf
-        fine = min(max(_WORK / len(self.weights), 40), 1000)
-        deviation = math.sqrt(float(self.times @ self.weights**2)) / fine
-        slack = _REACH * deviation
-        allowed = beyond * (1 + math.erf(_REACH / math.sqrt(2))) / 2
-        high, period = (
-            self.chernoff(allowed, deviation),
-            self.chernoff(allowed / 1000, deviation),
-        )  # q(T) ≤ allowed/1000
-        reach = math.sqrt(2 * math.log(1000 / allowed)) / deviation
-        terms = math.ceil(reach * period / math.pi)  # what is left out is below allowed/1000: (τU)² ≥ 2·ln(1000) > 2/π
-        steps = np.arange(1, terms + 1)
-        angles = steps * (math.pi / period)
-        sines = np.sin(np.outer(self.weights, angles * self.rate / 2)) / -math.expm1(-self.rate)
-        powers = self.times @ np.log1p(4 * math.exp(-self.rate) * sines**2) + (deviation * angles) ** 2 / 2
-        shares = 2 / math.pi * np.exp(-powers) / steps
-        low, most = 0.0, allowed * 0.998 - 1e-12
-        for _ in range(16):
-            middle = (low + high) / 2
-            outside = 1 - middle / period - float(shares @ np.sin(angles * middle))
-            low, high = (middle, high) if outside > most else (low, middle)
-        return (high + slack) * _WIDER
-
-    def whole(self, beyond: float) -> float | None:
-        """Return the smallest margin if all weights are equal: the sum of the noise is then a whole number.
-
-        If that would take long, or floats cannot resolve it, return None.
-        """
-        weight, times = float(self.weights[0]), float(self.times[0])
-        reach = self.chernoff(beyond / 10**6) / (weight * self.rate)
-        if reach > 2**18 or beyond < _NUMERIC:
-            return None
-        length = 2 ** math.ceil(math.log2(2 * reach + 4))
-        sines = np.sin(np.arange(length // 2 + 1) * (math.pi / length)) / -math.expm1(-self.rate)
-        law = np.fft.irfft(np.exp(-times * np.log1p(4 * math.exp(-self.rate) * sines**2)), length)[: length // 2]
-        inside = 2 * np.cumsum(law) - law[0]
-        return _multiple(int(np.argmax(1 - inside <= beyond * (1 - 1e-6) - 1e-12)), weight)
-
-
-def _multiple(margin: int, weight: float) -> float:
-    """Return the margin of a whole number times a weight, which may be rounded, unless it is 1."""
-    return float(margin) if weight == 1 else margin * weight * _WIDER
-
-
-def _log_share(x: Any) -> Any:
-    """Return ln(1 - e^(-x))."""
-    return np.log(-np.expm1(-x))

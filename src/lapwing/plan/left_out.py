@@ -5,26 +5,36 @@ Said from public rules alone, for the columns of the question; how many rows it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ..measure.measurement import Measurement
-from ..question.query import Query, quoted
+from ..question.expression import Recode
+from ..question.query import Query, elementary, quoted
 from ..question.schema import Column, Schema
 
 
 def left_out(schema: Schema, query: Query, measured: Sequence[Measurement]) -> tuple[str, ...]:
     """Return a sentence for each rule that leaves out rows, missing values or weight."""
     groups = (_unlisted(name, schema.columns[name], name in dict(query.edges)) for name in query.by)
-    found = [*groups, *_missing(query, measured), *_people(schema, query, measured)]
+    lost = [sentence for sentence in groups if sentence]
+    if lost and query.sets:
+        lost.append("That holds in all tables, also in those without the column, so that they add up.")
+    found = [*lost, *_missing(query, measured), *_people(schema, query, measured)]
     return tuple(sentence for sentence in dict.fromkeys(found) if sentence)
+
+
+def leaves_out(schema: Schema, query: Query, key: str) -> bool:
+    """Return whether there can be rows that are in no group of a key of the question."""
+    return bool(_unlisted(key, schema.columns[key], key in dict(query.edges)))
 
 
 def _unlisted(name: str, column: Column, binned: bool) -> str:
     """Say which rows are in no group of a key; nothing if all are in one."""
-    if binned or column.edges is not None:
-        return f"Rows without a value of {shown_name(name)} are not counted."
-    if column.other is not None:
+    if column.other is not None or (isinstance(column.expression, Recode) and column.expression.otherwise is not None):
         return ""
+    if binned or column.edges is not None or column.is_computed:
+        return f"Rows without a value of {shown_name(name)} are not counted."
     listed = len(column.keys or ())
     rows = f"Rows whose {shown_name(name)} is not one of {listed:,} keys"
     if listed == 1:
@@ -37,7 +47,7 @@ def _unlisted(name: str, column: Column, binned: bool) -> str:
 
 def _missing(query: Query, measured: Sequence[Measurement]) -> Iterator[str]:
     """Say what a missing value counts as, for the columns that statistics are about."""
-    about = {statistic.column for statistic in query.statistics if statistic.kind not in ("people", "cdf")}
+    about = {statistic.column for statistic in elementary(query.statistics) if statistic.kind not in ("people", "cdf")}
     read = [each for each in measured if each.column is not None and each.column in about]
     for filled, rule in ((False, "are left out"), (True, "count as the middle of the bounds")):
         names = dict.fromkeys(shown_name(each.column or "") for each in read if (each.fill is not None) == filled)
@@ -51,7 +61,7 @@ def _people(schema: Schema, query: Query, measured: Sequence[Measurement]) -> It
         return
     k = schema.rows_per_person
     if any(not each.counts_people for each in measured):
-        counted = any(statistic.kind == "count" for statistic in query.statistics)
+        counted = any(statistic.kind == "count" for statistic in elementary(query.statistics))
         yield (
             f"People with more than {k:,} row{'' if k == 1 else 's'} weigh as {k:,}"
             f"{': this is not the number of rows' if counted else ''}."
@@ -62,5 +72,10 @@ def _people(schema: Schema, query: Query, measured: Sequence[Measurement]) -> It
 
 
 def shown_name(name: str) -> str:
-    """Return the name of a column for a sentence: plain, or in quotes, without characters that cannot be printed."""
-    return name if name.isidentifier() else quoted("".join(c if c.isprintable() else "�" for c in name))
+    """Return the name of a column for a sentence: plain, or in quotes, without characters that cannot be printed.
+
+    An expression has no quotes around it, and none that it does not need.
+    """
+    printable = "".join(c if c.isprintable() else "�" for c in name)
+    plain = re.sub(r'"([A-Za-z_]\w*)"', r"\1", printable)
+    return plain if name.isidentifier() or plain != printable else quoted(printable)

@@ -10,6 +10,7 @@ divided by its share, so that the release as a whole is ε-differentially privat
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,14 +21,23 @@ from ..engine.dialect import DUCKDB, Dialect, dialect
 from ..engine.write_sql import Lowered, lower
 from ..errors import InvalidParameter
 from ..exact import Number
-from ..measure.kinds import answering, columns_read
+from ..measure.kinds import answering, columns_declared, columns_read
 from ..measure.linear import Term, combined, integer_margin, linear_margin
-from ..measure.measurement import Measurement, Setting
+from ..measure.measurement import Measurement, Setting, rows_assumed
 from ..measure.public_n import has_public_n
-from ..question.query import Query, Statistic
+from ..question.cut import WHOLE, Cut
+from ..question.derived import sources_of
+from ..question.query import Query, Statistic, elementary
 from ..question.schema import Schema
+from .cell import plan_cell
 from .clipped import Clipped
+from .computed import Computed, expressions
 from .left_out import left_out
+from .plots import plan_chart
+from .several import SeveralTables, several_lines
+from .silent import half_range, silences
+from .strategy import Strategy
+from .weighing import expected_margin
 
 MOST_COMBINED = 4
 """The largest number of measurements that are combined for the number of rows."""
@@ -46,7 +56,8 @@ class Forecast:
     """What to expect for one statistic.
 
     ``scale`` is the noise scale of each cell it is computed from, ``margin`` the half-width of its error bar,
-    ``simultaneous_margin`` the half-width of bars that hold for all cells of the release at once.
+    ``simultaneous_margin`` the half-width of bars that hold for all cells of the release at once.  ``most`` is the
+    half-width of a bar that spans the whole public range.
     """
 
     statistic: Statistic
@@ -56,16 +67,30 @@ class Forecast:
     margin: float
     simultaneous_margin: float
     assumes: str
+    most: float = math.inf
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the error bar spans all that is possible."""
+        return self.margin >= self.most
 
     def bar_text(self, margin: float) -> str:
-        """Return a half-width as it is shown; that of a quantile is in rows."""
+        """Return a half-width as it is shown; that of a quantile is in rows, or in weight."""
+        if margin >= self.most:
+            return "no information"
         whole = int(margin) if margin.is_integer() and margin < 1e15 else margin
-        return f"± {report.shown(whole)}{'' if self.statistic.level is None else ' rows'}"
+        unit = " rows" if self.statistic.weight is None else " of weight"
+        return f"± {report.shown(whole)}{'' if self.statistic.level is None else unit}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a release will do and how accurate it will be; print it, or use ``forecasts``."""
+    """What a release will do and how accurate it will be; print it, or use ``forecasts``.
+
+    ``shown`` is what HAVING, ORDER BY and LIMIT would show of the answer; nothing else depends on it.  If several
+    tables are asked, ``strategy`` says which are measured; ``released`` is the plan with all tables that were released
+    together, if this one shows some of them.
+    """
 
     schema: Schema
     query: Query
@@ -76,6 +101,23 @@ class Plan:
     clipped: tuple[Clipped, ...] = ()
     dialect: Dialect = DUCKDB
     lacking: str | None = None
+    shown: Cut = WHOLE
+    strategy: Strategy | None = None
+    released: Plan | None = None
+
+    @property
+    def whole(self) -> Plan:
+        """The plan of everything that is released together: tables that add up are computed from all of it."""
+        return self.released or self
+
+    def showing(self, query: Query) -> Plan:
+        """Return the plan of the same release that shows some of its tables, or of its statistics."""
+        return replace(self, query=query, released=self.whole)
+
+    @cached_property
+    def several(self) -> SeveralTables | None:
+        """The tables, if several are asked."""
+        return None if self.strategy is None else SeveralTables(self, self.strategy)
 
     @cached_property
     def groups(self) -> int:
@@ -87,6 +129,11 @@ class Plan:
         """The declared columns that will be read."""
         return columns_read(self.schema, self.query, self.measured)
 
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The declared columns that it depends on: those that will be read, and those computed from them."""
+        return columns_declared(self.schema, self.query, self.measured)
+
     @cached_property
     def measured(self) -> list[Measurement]:
         """What will be measured."""
@@ -95,8 +142,15 @@ class Plan:
     @property
     def bounded(self) -> list[str]:
         """The columns whose values are clamped to their bounds."""
-        names = (each.column for each in self.measured if each.clamps)
-        return list(dict.fromkeys(name for name in names if name is not None))
+        names = dict.fromkeys(name for each in self.measured if each.clamps for name in each.columns)
+        columns, computed = self.schema.columns, [name for name in names if self.schema.columns[name].is_computed]
+        inside = [name for name in sources_of(self.schema, computed) if columns[name].kind in ("number", "integer")]
+        return [name for name in dict.fromkeys((*names, *sorted(inside))) if not columns[name].is_computed]
+
+    @property
+    def computed(self) -> tuple[Computed, ...]:
+        """The expressions that are computed for each row, with their bounds."""
+        return expressions(self.schema, self.query, self.measured)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -113,7 +167,8 @@ class Plan:
     @cached_property
     def lowered(self) -> Lowered:
         """The SQL for the plan's engine, and what that SQL needs."""
-        return lower(self.schema, self.query, self.measured, self.dialect)
+        tables = None if self.several is None else self.several.measured
+        return lower(self.schema, self.query, self.measured, self.dialect, tables)
 
     @property
     def sql(self) -> str:
@@ -135,9 +190,17 @@ class Plan:
         """Return the public parameters of a part; ``n`` is the number of rows if it is public (claim P5)."""
         return Setting(self.schema, self.query, part.epsilon, self.rows if n is None else n)
 
+    def settings(self, part: Part, n: int | None = None) -> list[Setting]:
+        """Return the public parameters of a part in each measured table: one, unless several tables are asked."""
+        return [self.setting(part, n)] if self.several is None else list(self.several.settings(part))
+
     def length(self, part: Part) -> int:
         """Return how many numbers each cell of a measurement has."""
-        return part.measurement.length(self.groups)
+        return sum(part.measurement.length(each.groups) for each in self.settings(part))
+
+    def scales(self, part: Part) -> list[Fraction]:
+        """Return the scale of the noise in each measured table."""
+        return [part.measurement.scale(each) for each in self.settings(part)]
 
     def sensitivity(self, part: Part, n: int | None = None) -> int:
         """Return how far one person can move the cells of a measurement."""
@@ -152,6 +215,9 @@ class Plan:
         parts = self._answering.get(statistic)
         if parts is None:
             parts = answering(statistic, self.measured)
+            if statistic.parts:
+                self._answering[statistic] = parts
+                return parts
             if len(parts) > 1:
                 parts.sort(key=lambda i: self._term(i, statistic).variance)
             self._answering[statistic] = parts[:MOST_COMBINED]
@@ -174,6 +240,8 @@ class Plan:
         """Return the confidence for one statistic, and how many independent groups must hold it at once."""
         if not simultaneous:
             return confidence, 1
+        if self.several is not None:  # the same draws are in many cells
+            return 1 - (1 - confidence) / (len(self.query.statistics) * self.groups), 1
         return 1 - (1 - confidence) / len(self.query.statistics), self.groups
 
     def is_integer(self, statistic: Statistic) -> bool:
@@ -193,6 +261,11 @@ class Plan:
         parts = self.answering(statistic)
         if not parts:
             return 0.0
+        if self.several is not None:
+            tables = self.several.asked
+            return max(self.several.margin(statistic, table, confidence) for table in tables)
+        if statistic.parts:
+            return expected_margin(self, statistic, confidence, groups)
         if statistic.is_linear:
             margin = linear_margin(self.terms(statistic), confidence, groups)
             if not self.is_integer(statistic):
@@ -211,7 +284,13 @@ class Plan:
         if not parts:
             return Forecast(statistic, "P5", Fraction(0), Fraction(0), 0.0, 0.0, "the number of rows is public")
         part = self.parts[parts[0]]
-        expected = part.measurement.expect(statistic, self.setting(part), self.confidence)
+        setting = self.setting(part)
+        if statistic.parts:
+            about = next(each for each in statistic.parts if self.answering(each))
+            assumes = f"{rows_assumed(setting)}, values in the middle of their bounds"
+            expected = part.measurement.expect(about, setting, self.confidence)._replace(claim="G2", assumes=assumes)
+        else:
+            expected = part.measurement.expect(statistic, setting, self.confidence)
         return Forecast(
             statistic,
             expected.claim,
@@ -220,6 +299,7 @@ class Plan:
             self.margin(statistic, *self.each_confidence(self.confidence, False)),
             self.margin(statistic, *self.each_confidence(self.confidence, True)),
             expected.assumes,
+            half_range(self, statistic),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -242,8 +322,11 @@ class Plan:
                     "scale": exact.text(each.scale),
                     "claim": each.claim,
                     **level_of(each.statistic),
-                    "margin": each.margin,
-                    "simultaneous_margin": each.simultaneous_margin,
+                    "margin": each.margin if math.isfinite(each.margin) else None,
+                    "simultaneous_margin": each.simultaneous_margin
+                    if math.isfinite(each.simultaneous_margin)
+                    else None,
+                    "says_nothing": each.says_nothing,
                     "assumes": each.assumes,
                 }
                 for each in self.forecasts
@@ -259,26 +342,38 @@ class Plan:
                 }
                 for part in self.parts
             ],
+            "tables": [] if self.several is None else self.several.to_dict(),
+            "computed": [each.to_dict() for each in self.computed],
             "clipped": [each.to_dict() for each in self.clipped],
+            "silent": list(silences(self)),
             "notes": list(self.notes),
+            "cut": None if self.shown == WHOLE else self.shown.to_dict(),
             "sql": self.sql,
         }
+
+    def plot(self, *, theme: str | None = "light", width: int | None = None) -> Any:
+        """Return an Altair chart: the error to expect against ε, and against the rows where it depends on them.
+
+        A panel more shows how ε is split, if it is.  ``theme`` and ``width`` are as for a release.
+        """
+        return plan_chart(self, theme, width)
 
     @property
     def counts_publicly(self) -> bool:
         """Whether the number of rows is asked for, and is public (claim P5)."""
-        return has_public_n(self.schema, self.query) and any(each.counts_rows for each in self.query.statistics)
+        return has_public_n(self.schema, self.query) and any(
+            each.counts_rows for each in elementary(self.query.statistics)
+        )
 
-    def __str__(self) -> str:
-        sure = f"{exact.text(100 * self.confidence)} %"
-        groups = "1 group" if self.groups == 1 else f"{self.groups:,} groups"
-        heads = ["name", "statistic", "sensitivity", "noise scale", f"{sure} error bar", "all at once", "claim", "if"]
-        rows = [
+    @property
+    def forecast_rows(self) -> list[list[str]]:
+        """What to expect for each statistic, as it is shown."""
+        return [
             [
                 str(each.statistic.name),
                 each.statistic.text,
-                _short(each.sensitivity),
-                _short(each.scale),
+                short(each.sensitivity),
+                short(each.scale) if self.several is None else "by table",
                 each.bar_text(each.margin),
                 each.bar_text(each.simultaneous_margin),
                 each.claim,
@@ -286,12 +381,24 @@ class Plan:
             ]
             for each in self.forecasts
         ]
+
+    def _repr_html_(self) -> str:
+        return plan_cell(self)
+
+    def __str__(self) -> str:
+        sure = f"{exact.text(100 * self.confidence)} %"
+        groups = "1 group" if self.groups == 1 else f"{self.groups:,} groups"
+        heads = ["name", "statistic", "sensitivity", "noise scale", f"{sure} error bar", "all at once", "claim", "if"]
         lines = [f'Plan for "{self.schema.name}": ε = {exact.text(self.epsilon)}, {groups}.  No data was read.']
-        lines.append(report.text_table(heads, rows, {0, 1, 6, 7}))
+        lines.append(report.text_table(heads, self.forecast_rows, {0, 1, 6, 7}))
+        lines += [] if self.several is None else several_lines(self.several)
         if len(self.parts) > 1:
-            shares = ", ".join(f"{part.measurement.name}: {_short(part.epsilon)}" for part in self.parts)
+            shares = ", ".join(f"{part.measurement.name}: {short(part.epsilon)}" for part in self.parts)
             lines.append(f"ε is split: {shares}")
-        lines += [*map(str, self.clipped), *self.notes]
+        lines += [*silences(self), *map(str, self.computed), *map(str, self.clipped), *self.notes]
+        if self.shown != WHOLE:
+            all_of_them = "The group is" if self.groups == 1 else f"All {groups} are"
+            lines.append(f"{all_of_them} measured and charged once; shown of them, at no cost: {self.shown.text}")
         return "\n".join(lines if self.lacking is None else [*lines, self.lacking])
 
 
@@ -308,7 +415,7 @@ def bar_confidence(asked: Number) -> Fraction:
     return value
 
 
-def _short(value: Fraction) -> str:
+def short(value: Fraction) -> str:
     """Return a number exactly if it is short, else its first digits."""
     text = exact.text(value)
     return text if len(text) <= 12 else f"{float(value):.6g}"

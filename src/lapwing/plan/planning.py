@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from .. import exact
-from ..errors import ConflictingParameters, InvalidParameter, MissingParameter, OutOfReach, TooLarge, UselessParameter
+from ..errors import (
+    ConflictingParameters,
+    InvalidParameter,
+    MissingParameter,
+    OutOfReach,
+    TooLarge,
+    UselessParameter,
+)
 from ..exact import NANO, Number
 from ..measure.kinds import answering, measurements
-from ..measure.measurement import Measurement
+from ..measure.measurement import Measurement, Setting
 from ..measure.selection import MAX_VALUES
+from ..measure.tables import Axes
 from ..noise.mechanism import NINETY_FIVE
-from ..question.query import Query, Statistic
+from ..question.derived import with_derived
+from ..question.query import Query, Statistic, elementary
 from ..question.schema import MAX_CELLS, Schema
+from ..question.sets import KeyTable, checked_objective, table_weights
+from ..question.within import levels
 from .plan import Part, Plan, bar_confidence
+from .several import chain_of
+from .strategy import Strategy, choose
 
 _LARGEST_SCALE = 2**200
 
@@ -29,16 +43,22 @@ def make_plan(
     rows: int = 1000,
     split: Mapping[str, Number] | None = None,
     intervals: bool = True,
+    tables: Mapping[KeyTable, Number] | None = None,
+    objective: object = "mean",
+    strategy: Strategy | None = None,
 ) -> Plan:
     """Return the plan for a given ε, or with the smallest ε that meets the wanted errors.
 
     ``split`` gives the shares of the measurements by name, as ``Plan.split`` returns them.  Without ``intervals`` all
-    of the ε of quantiles goes to their values, and none to error bars.
+    of the ε of quantiles goes to their values, and none to error bars.  Of several tables, ``tables`` says how much
+    each counts, and ``objective`` what is made small; ``strategy`` is one that was chosen before.
     """
     schema.most_rows  # noqa: B018  # a source that does not say it is refused
     if not isinstance(intervals, bool):
         raise InvalidParameter(intervals, "intervals", "true or false")
+    schema = with_derived(schema, query.derived)
     measured = measurements(schema, query, intervals)
+    chosen = _chosen(schema, query, measured, tables or {}, objective) if strategy is None else strategy
     targets = [
         (statistic, statistic.error if error is None or statistic.error is not None else exact.positive(error, "error"))
         for statistic in query.statistics
@@ -53,15 +73,13 @@ def make_plan(
     def plan(total: Fraction, shares: Sequence[Fraction]) -> Plan:
         whole = sum(shares, Fraction(0))
         parts = tuple(Part(each, total * share / whole) for each, share in zip(measured, shares, strict=True))
-        return Plan(schema, query, total, parts, sure, size)
+        return Plan(schema, query, total, parts, sure, size, strategy=chosen)
 
-    weights = _weights(query, measured)
+    needs = _weights(query, measured)
     if split is not None:
         needs = [exact.positive(split.get(each.name, 0), "split") for each in measured]
     elif wanted:
-        needs = _needs(wanted, measured, lambda share: plan(share, [Fraction(1)] * len(measured)), weights)
-    else:
-        needs = weights
+        needs = _needs(wanted, measured, lambda share: plan(share, [Fraction(1)] * len(measured)), needs)
     if epsilon is not None:
         made = plan(exact.epsilon(epsilon), needs)
     elif not measured:
@@ -76,9 +94,34 @@ def make_plan(
     return made
 
 
+def _chosen(
+    schema: Schema, query: Query, measured: Sequence[Measurement], tables: Mapping[KeyTable, Number], objective: object
+) -> Strategy | None:
+    """Return which tables to measure, if several are asked."""
+    aim = checked_objective(objective)
+    if not query.sets:
+        if tables or aim != "mean":
+            name = "weights by table" if tables else "objective"
+            raise UselessParameter(name, "the question asks for one table", "Leave it out, or ask for several.")
+        return None
+    places = {table: tuple(map(query.by.index, table)) for table in query.sets}
+    weights = {places[table]: float(weight) for table, weight in table_weights(query, tables).items()}
+    costs: dict[Axes, float] = {(): _cost_of_total(schema, query, measured)}
+    chain = chain_of(query, levels(schema, query))
+    return choose(query.shape(schema), list(places.values()), costs=costs, weights=weights, objective=aim, chain=chain)
+
+
+def _cost_of_total(schema: Schema, query: Query, measured: Sequence[Measurement]) -> float:
+    """Return how far one person moves the total, relative to tables with groups: less under change_one (claim P4)."""
+    whole = Setting(schema, query, Fraction(1), 1)
+    total = replace(whole, query=replace(query, by=(), sets=()))
+    moved = [Fraction(each.sensitivity(total), each.sensitivity(whole)) for each in measured]
+    return float(sum(moved, Fraction(0)) / len(moved))
+
+
 def _refuse_too_large(plan: Plan) -> None:
     """Refuse a plan whose noise, cells or values are more than can be drawn, held or chosen."""
-    scale = max(map(plan.scale, plan.parts), default=Fraction(0))
+    scale = max((scale for part in plan.parts for scale in plan.scales(part)), default=Fraction(0))
     if scale > _LARGEST_SCALE:
         about = f"about 2^{int(scale).bit_length()}"
         raise TooLarge("The noise scale", about, "2^200", "Give bounds, weights and ε of a usual size.")
@@ -92,11 +135,11 @@ def _refuse_too_large(plan: Plan) -> None:
 
 
 def _weights(query: Query, measured: Sequence[Measurement]) -> list[Fraction]:
-    """Return the weight of each measurement: the largest that one of its statistics was given, else 1."""
+    """Return the share of each measurement: the largest that one of its statistics was given, else 1."""
     largest = [Fraction(0)] * len(measured)
-    for statistic in query.statistics:
+    for statistic in elementary(query.statistics):
         for i in answering(statistic, measured):
-            largest[i] = max(largest[i], statistic.weight or Fraction(0))
+            largest[i] = max(largest[i], statistic.share or Fraction(0))
     return [weight or Fraction(1) for weight in largest]
 
 

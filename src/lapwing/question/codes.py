@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
@@ -73,8 +74,12 @@ def _is_missing(key: object) -> bool:
     return key is None or type(key).__name__ in ("NAType", "NaTType") or (isinstance(key, float) and math.isnan(key))
 
 
-def written(key: Key) -> str | int | bool:
-    """Return a key as JSON and files store it: a date as ISO text."""
+@overload
+def written(key: Key) -> str | int | bool: ...
+@overload
+def written(key: Key | None) -> str | int | bool | None: ...
+def written(key: Key | None) -> str | int | bool | None:
+    """Return a key as JSON and files store it: a date as ISO text, and None where there is none."""
     return key.isoformat() if isinstance(key, date) else key
 
 
@@ -120,3 +125,49 @@ def missing_codes(kind: Kind, missing: Iterable[Any], listed: Sequence[Key] = ()
         if code in listed:
             raise InvalidParameter(code, "missing", "codes that are not among the keys")
     return tuple(sorted(set(codes)))
+
+
+@dataclass(frozen=True)
+class Within:
+    """In which group of another column each key lies; without groups, by a public look-up."""
+
+    parent: str
+    groups: tuple[tuple[str, tuple[Key, ...]], ...] = ()
+
+
+def within_of(given: object, listed: Sequence[Key]) -> Within | None:
+    """Return where the keys of a column lie, checked: each is in exactly one group."""
+    if given is None or (isinstance(given, str) and given):
+        return None if given is None else Within(str(given))
+    allowed = 'a map such as {"region": {"north": ["a", "b"]}}, or the name of a column that a look-up adds'
+    if not isinstance(given, Mapping) or len(given) != 1:
+        raise InvalidParameter(given, "within", allowed)
+    ((parent, groups),) = given.items()
+    if not isinstance(parent, str) or not parent or not isinstance(groups, Mapping) or not groups:
+        raise InvalidParameter(given, "within", allowed)
+    found, places = [], {(type(key), key): place for place, key in enumerate(listed, 1)}
+    lying: set[int] = set()
+    for number, (group, keys) in enumerate(groups.items(), 1):
+        if not isinstance(group, str) or not group or "\0" in group or not is_unicode(group):
+            raise _refused_map(f"something in place {number} that is no text")
+        if isinstance(keys, str) or not isinstance(keys, Iterable):
+            raise InvalidParameter(given, "within", allowed)
+        own = tuple(map(plain_key, keys))
+        for key in own:
+            place = places.get((type(key), key)) if isinstance(key, Key) else None
+            if place is None:
+                raise _refused_map(f"a key in group {number} that the column does not have")
+            if place in lying:
+                raise _refused_map(f"key {place} of the column twice")
+            lying.add(place)
+        found.append((group, own))
+    if missed := set(places.values()) - lying:
+        raise _refused_map(f"no group for key {min(missed)} of the column")
+    return Within(parent, tuple(found))
+
+
+def _refused_map(fault: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"The map of within has {fault}",
+        "Give each group, a text, the list of its keys: every key of the column, and other if it has one, once.",
+    )

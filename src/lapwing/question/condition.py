@@ -6,46 +6,106 @@ The text is parsed (sqlglot), every node is checked against a short list of know
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
+from difflib import get_close_matches
 from fractions import Fraction
+from itertools import islice, pairwise
 from typing import Any, NoReturn
 
 import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Tokenizer
 
 from .. import exact
 from ..errors import InvalidParameter, UnsupportedQuery
 from . import query
 from .codes import is_unicode
-from .expressions import refuse_no_text
+from .expression import ONE, Constant, Expression, Named, conditions_of
+from .foreign_objects import refuse_no_text
 from .literals import check_literals, quotable, refuse_label
-from .query import All, Compare, Condition, Missing, OneOf, Some, Value, joined, negated
+from .query import (
+    Against,
+    All,
+    Compare,
+    Condition,
+    Missing,
+    OneOf,
+    Some,
+    Unknown,
+    Value,
+    expressions_of,
+    joined,
+    negated,
+    quoted,
+)
 from .schema import Column, Schema
+
+RECORDED = "recorded"
+"""In a tree: that it is the canonical text of a question, which may be longer and deeper than what users write."""
 
 _LONGEST = 100_000
 _DEEPEST = 20
+_MOST_TOKENS = 50_000
+_MOST_LEVELS = 4
 _SHAPE = (
     "Write one SELECT with COUNT(*), COUNT(x), SUM, AVG, VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP, MEDIAN, "
-    "QUANTILE_CONT(x, 0.9), MIN, MAX or CDF, FROM the source, WHERE, GROUP BY."
+    "QUANTILE_CONT(x, 0.9), WEIGHTED_QUANTILE(x, w, 0.9), MIN, MAX or CDF, FROM the source, WHERE, GROUP BY, "
+    "HAVING, ORDER BY, LIMIT."
 )
-_COMPARISONS: dict[type[exp.Expression], str] = {
+COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
+FUNCTIONS = (
+    "COUNT", "SUM", "AVG", "VAR_SAMP", "VAR_POP", "VARIANCE", "STDDEV", "STDDEV_SAMP", "STDDEV_POP", "MEDIAN", "MIN",
+    "MAX", "QUANTILE_CONT", "QUANTILE_DISC", "PERCENTILE_CONT", "PERCENTILE_DISC", "WEIGHTED_QUANTILE",
+    "WEIGHTED_MEDIAN", "CDF", "BIN",
+)  # fmt: skip
+"""The functions that a question may use."""
+
+UNKNOWN_AGGREGATES = ("CDF", "QUANTILE_CONT", "QUANTILE_DISC", "WEIGHTED_QUANTILE", "WEIGHTED_MEDIAN")
+"""Aggregates that sqlglot does not know."""
+
+_OTHER_NAMES = {
+    "MEAN": "AVG", "AVERAGE": "AVG", "STD": "STDDEV", "STDEV": "STDDEV", "STDDEVP": "STDDEV_POP", "VAR": "VAR_SAMP",
+    "VARP": "VAR_POP", "N": "COUNT(*)", "SIZE": "COUNT(*)", "LEN": "COUNT(*)", "NUNIQUE": "COUNT(DISTINCT person)",
+    "APPROX_DISTINCT": "COUNT(DISTINCT person)", "APPROX_COUNT_DISTINCT": "COUNT(DISTINCT person)",
+    "PERCENTILE": "QUANTILE_CONT", "NTILE": "QUANTILE_CONT", "CUME_DIST": "CDF", "ECDF": "CDF", "TOTAL": "SUM",
+    "QUANTILE_WEIGHTED": "WEIGHTED_QUANTILE(x, w, 0.9)", "WEIGHTED_PERCENTILE": "WEIGHTED_QUANTILE(x, w, 0.9)",
+    "PERCENTILE_APPROX_WEIGHTED": "WEIGHTED_QUANTILE(x, w, 0.9)", "WMEDIAN": "WEIGHTED_MEDIAN(x, w)",
+    "WIDTH_BUCKET": "BIN", "CUT": "BIN", "HISTOGRAM": "COUNT(*) … GROUP BY BIN(x, 0, 10, 20)",
+}  # fmt: skip
+"""What other programs call them."""
+
+_MOST_WRITTEN = 500
+
 _ADVICE: dict[type[exp.Expression], tuple[str, str]] = {
-    exp.Having: ("HAVING", "It would show which groups are large.  Release all groups, and filter the answer."),
-    exp.Order: ("ORDER BY", "The rows come in the public order of the keys.  Sort the answer."),
-    exp.Limit: ("LIMIT", "Take the first rows of the answer."),
-    exp.Offset: ("OFFSET", "Take a part of the answer."),
-    exp.Join: ("a join", "Make the joined table a separate source, with its person column."),
-    exp.Subquery: ("a subquery", "Use WHERE, or make the inner table a separate source."),
-    exp.With: ("WITH", "Use WHERE, or make the inner table a separate source."),
-    exp.Union: ("UNION", "Ask two questions."),
-    exp.Distinct: ("DISTINCT", "Name the person column in the source: people are protected, whatever rows they have."),
-    exp.Window: ("a window function", "Group by a key column instead."),
+    exp.Having: ("HAVING here", "Put it after GROUP BY: it filters the released numbers."),
+    exp.Order: ("ORDER BY here", "Put it at the end: it orders the released numbers."),
+    exp.Limit: ("LIMIT here", "Put it at the end, with a whole number: it cuts the released numbers."),
+    exp.Fetch: ("FETCH here", "Put it at the end, with a whole number: it cuts the released numbers."),
+    exp.Offset: ("OFFSET here", "Put it at the end, with a whole number: it cuts the released numbers."),
+    exp.Qualify: ("QUALIFY", "HAVING, ORDER BY and LIMIT cut the released numbers, after the noise."),
+    exp.Join: ("a join", "Declare the join in the source, with [[join]]: who is protected must be known there."),
+    exp.Subquery: (
+        "a subquery here",
+        "It would compare rows of several people.  A subquery may stand in FROM; or use WHERE.",
+    ),
+    exp.Exists: ("EXISTS", "It would compare rows of several people.  Use WHERE with columns of the same row."),
+    exp.With: ("WITH here", "Put it before the first SELECT."),
+    exp.SetOperation: ("UNION", "It would mix rows of several tables.  Ask two questions."),
+    exp.Distinct: (
+        "DISTINCT",
+        "Which values occur is private.  Group by a key column, or count people: COUNT(DISTINCT person).",
+    ),
+    exp.Window: (
+        "a window function",
+        "It would mix rows of several people before the noise.  Group by a key column instead.",
+    ),
+    exp.TableSample: ("a sample of the rows", "Leave it out: all rows cost the same ε."),
     exp.WithinGroup: ("this WITHIN GROUP", "Write QUANTILE_CONT(x, 0.9)."),
     exp.Like: ("LIKE", "List the values: x IN ('a', 'b')."),
     exp.Cast: ("a cast", "The source declares the type of every column; write literals of that type."),
@@ -62,7 +122,9 @@ def parse_condition(text: str, schema: Schema) -> Condition:
         refuse_no_text(text, "where")
     if len(text) > _LONGEST:
         raise InvalidParameter(text, "condition", "a text such as 'age >= 65'")
-    condition = condition_of(parsed(f"SELECT 1 WHERE {text}", "where").this, schema)
+    tree = parsed(f"SELECT 1 WHERE {text}", "where").this
+    refuse_quotes(tree, schema.columns)
+    condition = condition_of(tree, schema)
     check_literals(condition, schema)
     return condition
 
@@ -71,7 +133,7 @@ def parse_condition(text: str, schema: Schema) -> Condition:
 
 
 def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp.Expression:
-    """Return the tree of the statement, or of one part of it; refuse comments and text that does not parse."""
+    """Return the tree of the statement, or of one part of it, without comments; refuse text that does not parse."""
     if not isinstance(text, str) or (len(text) > _LONGEST and not recorded):
         raise InvalidParameter(text, "SQL", f"a text of at most {_LONGEST:,} characters")
     if "\0" in text or not is_unicode(text):
@@ -79,27 +141,62 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
     problem = None
     try:
         tokens = sqlglot.tokenize(text)
-        if not tokens or tokens[0].token_type is not TokenType.SELECT:
+        if not _begins_with_select(tokens):
             problem = "a text that is not a SELECT", _SHAPE
-        elif any(token.comments for token in tokens):
-            problem = "a comment", "Leave it out."
         elif any(token.token_type is TokenType.SEMICOLON for token in tokens[:-1]):
             problem = "several statements", "Ask one question at a time."
         elif any(token.token_type is TokenType.PIPE_GT for token in tokens):
             problem = "the pipe |>", _SHAPE
+        elif len(tokens) > _MOST_TOKENS and not recorded:
+            problem = "too many words", "Ask in several shorter questions."
+        elif _loose_sets(tokens):
+            what = "ROLLUP, CUBE or GROUPING SETS of nothing, or without a comma before it"
+            problem = what, "Write GROUP BY a, GROUPING SETS ((b), ())."
         elif _depth(tokens) > _DEEPEST * (1 + recorded):
             problem = "a condition nested too deeply", "Write it with fewer brackets."
         else:
-            (tree,) = sqlglot.parse(text.rstrip().removesuffix(";"))
-            if isinstance(tree, exp.Expression) and part is None:
+            (tree,) = (each for each in sqlglot.parse(text) if not isinstance(each, exp.Semicolon | None))
+            for node in tree.walk():
+                node.pop_comments()
+            tree.meta[RECORDED] = recorded
+            if part is None and isinstance(tree, exp.Expression):
                 return tree
             given = {name for name, value in tree.args.items() if value} if isinstance(tree, exp.Select) else set()
-            if tree is not None and part is not None and given == {"expressions", part}:
+            if part is not None and given == {"expressions", part}:
                 return tree.args[part]  # type: ignore[no-any-return]
             problem = "a text that is not a condition" if part else "a text that is not a SELECT", _SHAPE
     except (SqlglotError, RecursionError, ValueError):
         problem = "a text that is not valid SQL", f"{_SHAPE} A name that is a word of SQL needs double quotes."
     raise UnsupportedQuery(*problem)
+
+
+def _loose_sets(tokens: Sequence[Any]) -> bool:
+    """Return whether ROLLUP, CUBE or GROUPING SETS follow a key directly, or have empty brackets.
+
+    After a key, some SQL takes the sets for all tables and some for a product; and the tree may not say which was
+    written.
+    """
+    kinds = [token.token_type for token in tokens]
+    words = (TokenType.ROLLUP, TokenType.CUBE, TokenType.GROUPING_SETS)
+    before = (TokenType.GROUP_BY, TokenType.COMMA, TokenType.L_PAREN, TokenType.DISTINCT, TokenType.ALL)
+    start = kinds.index(TokenType.GROUP_BY) if TokenType.GROUP_BY in kinds else len(kinds)
+    places = (at for at in range(start + 1, len(kinds) - 2) if kinds[at] in words)
+    called = (at for at in places if kinds[at + 1] is TokenType.L_PAREN)
+    return any(kinds[at - 1] not in before or kinds[at + 2] is TokenType.R_PAREN for at in called)
+
+
+def _begins_with_select(tokens: Sequence[Any]) -> bool:
+    """Return whether a statement begins with SELECT, or with WITH, and no other statement is in it."""
+    kinds = [token.token_type for token in tokens]
+    if not kinds or kinds[0] not in (TokenType.SELECT, TokenType.WITH):
+        return False
+    depth, inside = 0, kinds[0] is TokenType.WITH
+    for before, kind in pairwise(kinds):
+        depth += (before is TokenType.L_PAREN) - (before is TokenType.R_PAREN)
+        inside = inside and not (kind is TokenType.SELECT and depth == 0)
+        if kind in Tokenizer.COMMANDS and (before is TokenType.L_PAREN or (inside and depth == 0)):
+            return False
+    return True
 
 
 def _depth(tokens: Sequence[Any]) -> int:
@@ -112,15 +209,29 @@ def _depth(tokens: Sequence[Any]) -> int:
     return deepest
 
 
-def refuse(node: exp.Expression, where: str = "") -> NoReturn:
-    """Refuse a node, with the advice for the nearest known kind in it."""
+def refuse(node: exp.Expression, where: str = "", known: str = _SHAPE) -> NoReturn:
+    """Refuse a node, with the advice for the nearest known kind in it, else with what is ``known``."""
     for kind, (what, advice) in _ADVICE.items():
         if isinstance(node, kind):
             raise UnsupportedQuery(what, advice)
     if isinstance(node, exp.Func):
         name = str(node.this) if node.key == "anonymous" else node.sql_name()
-        raise UnsupportedQuery(f"the function {quotable(name)}{where}", _SHAPE)
-    raise UnsupportedQuery(f"`{quotable(node.sql())}`{where}", _SHAPE)
+        raise UnsupportedQuery(f"the function {quotable(name)}{where}", _nearest(name, known))
+    raise UnsupportedQuery(f"{written(node)}{where}", known)
+
+
+def _nearest(name: str, shape: str) -> str:
+    """Return the advice for an unknown function: the function that it may be another name of."""
+    known = name.upper() in FUNCTIONS
+    meant = "" if known else _OTHER_NAMES.get(name.upper()) or "".join(get_close_matches(name.upper(), FUNCTIONS, n=1))
+    return f"Did you mean {meant}?  {shape}" if meant else shape
+
+
+def written(node: exp.Expression) -> str:
+    """Return the beginning of a part of the question, as SQL writes it; of one that is very deep, what it is."""
+    if sum(1 for _ in islice(node.walk(), _MOST_WRITTEN)) == _MOST_WRITTEN:
+        return f"a very long {node.key}"
+    return f"`{quotable(node.sql())}`"
 
 
 def only(node: exp.Expression, *allowed: str) -> None:
@@ -131,7 +242,7 @@ def only(node: exp.Expression, *allowed: str) -> None:
         first = value[0] if isinstance(value, list) else value
         if isinstance(first, exp.Expression) and not isinstance(first, exp.Identifier):
             refuse(first)
-        raise UnsupportedQuery(f"`{quotable(node.sql())}`", _SHAPE)
+        raise UnsupportedQuery(written(node), _SHAPE)
 
 
 def column_name(node: exp.Expression) -> str:
@@ -142,6 +253,21 @@ def column_name(node: exp.Expression) -> str:
     if not isinstance(node.this, exp.Identifier):
         refuse(node.this)
     return str(node.this.this)
+
+
+def refuse_quotes(tree: exp.Expr, known: Collection[str]) -> None:
+    """Refuse a comparison with an unknown name in double quotes: a text was meant."""
+    folded = {name.casefold() for name in known}
+    for column in tree.find_all(exp.Column):
+        if column.name.casefold() not in folded and _looks_like_text(column):
+            raise UnsupportedQuery(
+                f"a comparison with the unknown column {quotable(quoted(column.name))}",
+                f"Double quotes name a column, and single quotes hold a text: '{quotable(column.name)}'.",
+            )
+
+
+def _looks_like_text(column: exp.Column) -> bool:
+    return bool(column.this.args.get("quoted")) and isinstance(column.parent, exp.Predicate) and not column.table
 
 
 # --- conditions ---
@@ -164,11 +290,12 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
     if isinstance(node, exp.Not):
         only(node, "this")
         return negated(condition_of(node.this, schema))
-    if type(node) in _COMPARISONS:
+    if type(node) in COMPARISONS:
         only(node, "this", "expression")
-        return _comparison(node.this, _COMPARISONS[type(node)], node.expression, schema)
+        return _comparison(node.this, COMPARISONS[type(node)], node.expression, schema)
     if isinstance(node, exp.Between):
         only(node, "this", "low", "high")
+        check_size(node)
         ends = [_comparison(node.this, op, node.args[end], schema) for op, end in ((">=", "low"), ("<=", "high"))]
         low, high = (end.value if isinstance(end, Compare) else None for end in ends)
         if low is not None and high is not None and low > high:  # type: ignore[operator]
@@ -176,6 +303,9 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
         return joined(All, ends)
     if isinstance(node, exp.In):
         only(node, "this", "expressions")
+        if is_computed(node.this, schema):
+            check_size(node)
+            return joined(Some, [_comparison(node.this, "=", each, schema) for each in node.expressions])
         name, column = schema.column(column_name(node.this))
         values = {_value(each, name, column) for each in node.expressions}
         if not values:
@@ -185,19 +315,42 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
         return OneOf(name, tuple(sorted(values, key=lambda v: (str(type(v)), v))))
     if isinstance(node, exp.Is):
         only(node, "this", "expression")
-        name, _ = schema.column(column_name(node.this))
         if not isinstance(node.expression, exp.Null):
             raise UnsupportedQuery("IS with something other than NULL", "Write x IS NULL, x IS NOT NULL or x = TRUE.")
-        return Missing(name)
+        return _missing(bare(node.this), schema)
     if isinstance(node, exp.Column):
         name, column = schema.column(column_name(node))
         if column.kind != "boolean":
             raise UnsupportedQuery(f'"{name}" as a condition', "Compare it with a value.")
-        return Compare(name, "=", True)
+        return against(Named(name), "=", ONE, schema) if column.is_computed else Compare(name, "=", True)
     refuse(node, " in a condition")
 
 
+def _missing(node: exp.Expression, schema: Schema) -> Condition:
+    """Return whether a column or an expression is missing."""
+    if not is_computed(node, schema):
+        return Missing(schema.column(column_name(node))[0])
+    expression = expression_of(node, schema)
+    if isinstance(expression, Constant):
+        raise UnsupportedQuery("a constant IS NULL", "Name a column.")
+    if _is_cell(expression, schema):
+        return Missing(str(getattr(expression, "column", "")))
+    _check_levels(expression)
+    return Unknown(expression)
+
+
+def bare(node: exp.Expression) -> exp.Expression:
+    """Return a node without the brackets around it."""
+    while isinstance(node, exp.Paren):
+        only(node, "this")
+        node = node.this
+    return node
+
+
 def _comparison(left: exp.Expression, operator: str, right: exp.Expression, schema: Schema) -> Condition:
+    left, right = bare(left), bare(right)
+    if is_computed(left, schema) or is_computed(right, schema):
+        return against(expression_of(left, schema), operator, expression_of(right, schema), schema)
     if not isinstance(left, exp.Column) and isinstance(right, exp.Column):
         left, right, operator = right, left, _TURNED[operator]
     name, column = schema.column(column_name(left))
@@ -207,6 +360,80 @@ def _comparison(left: exp.Expression, operator: str, right: exp.Expression, sche
             raise UnsupportedQuery(f'a comparison of "{name}" with "{other}"', "Compare columns of the same type.")
         return Compare(name, operator, None, other)  # type: ignore[arg-type]
     return Compare(name, operator, _value(right, name, column))  # type: ignore[arg-type]
+
+
+def against(left: Expression, operator: str, right: Expression, schema: Schema) -> Condition:
+    """Return the comparison of two expressions; a constant stands on the right.
+
+    Where a column of the table is left, and a constant or another column, the cells are compared as they are: the text
+    of the comparison says no more than that.
+    """
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        raise UnsupportedQuery("a comparison of two constants", "Compare a column with a value.")
+    if isinstance(left, Constant) or (not isinstance(right, Constant) and str(right) < str(left)):
+        left, right, operator = right, left, _TURNED[operator]
+    if _is_cell(left, schema) and (isinstance(right, Constant) or _is_cell(right, schema)):
+        return _of_cells(left, operator, right, schema)  # type: ignore[arg-type]
+    for side in (left, right):
+        _check_levels(side)
+    return Against(left, operator, right)  # type: ignore[arg-type]
+
+
+def _is_cell(expression: Expression, schema: Schema) -> bool:
+    """Return whether an expression is a column of the table."""
+    return isinstance(expression, Named) and not schema.columns[expression.column].is_computed
+
+
+def _of_cells(left: Named, operator: str, right: Named | Constant, schema: Schema) -> Compare:
+    """Return the comparison of a column of the table with a constant, or with another one."""
+    family = _family(schema.columns[left.column])
+    if isinstance(right, Named):
+        if family != _family(schema.columns[right.column]):
+            what = f"a comparison of {quoted(left.column)} with {quoted(right.column)}"
+            raise UnsupportedQuery(what, "Compare columns of the same type.")
+        return Compare(left.column, operator, None, right.column)  # type: ignore[arg-type]
+    value: Value = right.value
+    if family == "boolean" and value in (0, 1) and operator in ("=", "<>"):
+        value = value == 1
+    elif family != ("date" if isinstance(value, date) else "number"):
+        what = f"a comparison of {quoted(left.column)} with something that is not a {family}"
+        raise UnsupportedQuery(what, f"Write a literal such as {_EXAMPLES[family]}.")
+    return Compare(left.column, operator, value)  # type: ignore[arg-type]
+
+
+def _check_levels(expression: Expression) -> None:
+    """Refuse comparisons in comparisons in comparisons: an engine writes each of them out several times."""
+    if _levels(expression) >= _MOST_LEVELS:
+        raise UnsupportedQuery("comparisons inside comparisons, too deep", "Compare with fewer conditions as numbers.")
+
+
+def _levels(expression: Expression) -> int:
+    """Return how deep conditions are nested in an expression."""
+    inner = (each for condition in conditions_of(expression) for each in expressions_of(condition))
+    return max((1 + _levels(each) for each in inner), default=0)
+
+
+def is_computed(node: exp.Expression, schema: Schema) -> bool:
+    """Return whether a side of a comparison is more than a column of the table, or a literal."""
+    node = bare(node)
+    if isinstance(node, exp.Column):
+        return isinstance(node.this, exp.Identifier) and schema.is_computed(str(node.this.this))
+    literals = (exp.Literal, exp.Boolean, exp.Null, exp.Cast, exp.TryCast, exp.Star, exp.Subquery, exp.Query)
+    return not isinstance(node, literals) and numeral(node) is None
+
+
+def expression_of(node: exp.Expression, schema: Schema) -> Expression:
+    """Return the expression that a tree states."""
+    from .arithmetic import expression_of as read  # a condition holds expressions, which hold conditions
+
+    return read(node, schema)
+
+
+def check_size(node: exp.Expression) -> None:
+    """Refuse a part of a condition that is too large once it is written out."""
+    from .arithmetic import check_size as check  # as above
+
+    check(node)
 
 
 def _family(column: Column) -> str:
@@ -229,7 +456,7 @@ def _value(node: exp.Expression, name: str, column: Column) -> Value:
     elif family == "text" and isinstance(node, exp.Literal) and node.is_string:
         value = str(node.this)
     elif family == "date":
-        value = _date(node)
+        value = calendar_day(node)
     if value is None:
         if isinstance(node, exp.Literal) and node.is_string:
             refuse_label(name, column, str(node.this))
@@ -256,7 +483,8 @@ def numeral(node: exp.Expression) -> Fraction | None:
     return value if abs(value) < 10**300 and len(query.numeral(value)) < 390 else None
 
 
-def _date(node: exp.Expression) -> date | None:
+def calendar_day(node: exp.Expression) -> date | None:
+    """Return the date that a literal is, or None."""
     if isinstance(node, exp.Cast) and node.is_type("date") and not isinstance(node, exp.TryCast):
         node = node.this
     if not isinstance(node, exp.Literal) or not node.is_string:

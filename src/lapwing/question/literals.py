@@ -17,7 +17,22 @@ from typing import Any, NoReturn
 from .. import exact
 from ..errors import InvalidRequest
 from .codes import Key
-from .query import All, Compare, Condition, Missing, Not, OneOf, Some, Value, literal, quoted
+from .expression import Expression, conditions_of
+from .query import (
+    Against,
+    All,
+    Compare,
+    Condition,
+    Missing,
+    Not,
+    OneOf,
+    Some,
+    Unknown,
+    Value,
+    expressions_of,
+    literal,
+    quoted,
+)
 from .schema import Column, Schema
 
 _MOST_COMPARED = 2000
@@ -38,8 +53,17 @@ def check_literals(condition: Condition | None, schema: Schema) -> None:
     elif isinstance(condition, Compare) and condition.value is not None:
         equal = condition.operator in _EQUALITY
         _check(condition.column, schema.columns[condition.column], condition.value, equal=equal)
+    elif isinstance(condition, Against | Unknown):
+        for expression in expressions_of(condition):
+            check_expression(expression, schema)
     else:
         assert condition is None or isinstance(condition, Compare | Missing)
+
+
+def check_expression(expression: Expression, schema: Schema) -> None:
+    """Refuse an expression with such a condition."""
+    for condition in conditions_of(expression):
+        check_literals(condition, schema)
 
 
 def _check(name: str, column: Column, value: Value, *, equal: bool) -> None:

@@ -6,164 +6,55 @@ the question in the ledger, so the same question in other words is the same ques
 
 from __future__ import annotations
 
+import builtins
 import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from fractions import Fraction
 from typing import Literal, overload
 
 from .. import exact
 from ..errors import InvalidParameter, MissingParameter, RequestError, UselessParameter
 from ..exact import Number
-from .expressions import refuse_no_text
-from .schema import MOST_BINS, Schema, bin_edges
+from .bins import bin_edges
+from .conditions import Against as Against
+from .conditions import All as All
+from .conditions import Compare as Compare
+from .conditions import Condition as Condition
+from .conditions import Missing as Missing
+from .conditions import Not as Not
+from .conditions import OneOf as OneOf
+from .conditions import Some as Some
+from .conditions import Unknown as Unknown
+from .conditions import columns_of as columns_of
+from .conditions import expressions_of as expressions_of
+from .conditions import joined as joined
+from .conditions import named_in as named_in
+from .conditions import negated as negated
+from .expression import ONE, ZERO, Choose, Expression, Named, multiplied
+from .foreign_objects import refuse_no_text
+from .schema import MOST_BINS, Column, Schema
+from .spelling import Value as Value
+from .spelling import literal as literal
+from .spelling import numeral as numeral
+from .spelling import quoted as quoted
 
 StatisticKind = Literal[
-    "count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile", "cdf", "people"
+    "count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile", "cdf", "people", "ratio"
 ]
-Value = Fraction | str | bool | date
+
+ENDINGS = ("", "_low", "_high", "_quality")
+"""How the columns of a statistic end: the value, the ends of its bar, its quality."""
 
 MOST_PARTS = 10**6
 """The largest denominator of a quantile's share."""
 
-# --- conditions: true, false or (for a missing cell) neither; a row counts if its condition is true ---
-
-
-@dataclass(frozen=True)
-class Compare:
-    """A column against a value, or against another column of the same type."""
-
-    column: str
-    operator: Literal["=", "<>", "<", "<=", ">", ">="]
-    value: Value | None
-    other: str | None = None
-
-    def __str__(self) -> str:
-        right = quoted(self.other) if self.other is not None else literal(self.value)
-        return f"{quoted(self.column)} {self.operator} {right}"
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """A column against a list of values."""
-
-    column: str
-    values: tuple[Value, ...]
-
-    def __str__(self) -> str:
-        return f"{quoted(self.column)} IN ({', '.join(map(literal, self.values))})"
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Whether the cell is missing: NULL, or no value of the column's type."""
-
-    column: str
-
-    def __str__(self) -> str:
-        return f"{quoted(self.column)} IS NULL"
-
-
-@dataclass(frozen=True)
-class Not:
-    """The opposite; neither true nor false if its part is neither."""
-
-    part: Condition
-
-    def __str__(self) -> str:
-        return f"NOT ({self.part})"
-
-
-@dataclass(frozen=True)
-class All:
-    """All parts are true."""
-
-    parts: tuple[Condition, ...]
-
-    def __str__(self) -> str:
-        return " AND ".join(_inside(part) for part in self.parts)
-
-
-@dataclass(frozen=True)
-class Some:
-    """At least one part is true."""
-
-    parts: tuple[Condition, ...]
-
-    def __str__(self) -> str:
-        return " OR ".join(_inside(part) for part in self.parts)
-
-
-Condition = Compare | OneOf | Missing | Not | All | Some
-
-
-def columns_of(condition: Condition) -> set[str]:
-    """Return the columns that a condition uses."""
-    if isinstance(condition, All | Some):
-        return {name for part in condition.parts for name in columns_of(part)}
-    if isinstance(condition, Not):
-        return columns_of(condition.part)
-    other = condition.other if isinstance(condition, Compare) else None
-    return {condition.column} if other is None else {condition.column, other}
-
-
-def joined(kind: type[All] | type[Some], parts: Sequence[Condition]) -> Condition:
-    """Return the parts joined, in canonical order and without repetitions."""
-    flat: dict[str, Condition] = {}
-    for part in parts:
-        for each in part.parts if isinstance(part, kind) else (part,):
-            flat[str(each)] = each
-    ordered = tuple(flat[text] for text in sorted(flat))
-    return ordered[0] if len(ordered) == 1 else kind(ordered)
-
-
-def _inside(part: Condition) -> str:
-    return f"({part})" if isinstance(part, All | Some) else str(part)
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: Value | None, number: Callable[[Fraction], str] | None = None) -> str:
-    """Return a value as SQL writes it; ``number`` writes numbers, as decimals if it is not given."""
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, Fraction):
-        return (number or numeral)(value)
-    if isinstance(value, date):
-        return f"DATE '{value.isoformat()}'"
-    return "'" + str(value).replace("'", "''") + "'"
-
-
-def numeral(value: Fraction) -> str:
-    """Return a number as SQL writes it: a decimal of any length, or p/q if it has none."""
-    places = 0
-    while places < 1200 and 10**places % value.denominator:
-        places += 1
-    if 10**places % value.denominator:
-        return str(value)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
-
-
-def negated(condition: Condition) -> Condition:
-    """Return the opposite of a condition, in its shortest form; if one is neither true nor false, so is the other."""
-    if isinstance(condition, Not):
-        return condition.part
-    if isinstance(condition, Compare):
-        return replace(condition, operator=_OPPOSITE[condition.operator])  # type: ignore[arg-type]
-    return Not(condition)
-
-
-_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
 # --- statistics ---
 
 _LEVELS = {Fraction(0): "min", Fraction(1, 2): "median", Fraction(1): "max"}
+_LONGEST_NAME = 40
+_NUMERAL = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", re.IGNORECASE)
 _FUNCTIONS = {"count": "COUNT", "sum": "SUM", "mean": "AVG", "histogram": "HISTOGRAM", "cdf": "CDF"}
 
 
@@ -171,9 +62,11 @@ _FUNCTIONS = {"count": "COUNT", "sum": "SUM", "mean": "AVG", "histogram": "HISTO
 class Statistic:
     """One number that is asked for each group; make it with ``count``, ``sum``, ``mean`` and so on.
 
-    ``weight`` is its weight when ε is split among columns, ``error`` the error that is wanted instead.  ``name`` is the
-    name of its column in the release.  ``level`` is the level of a quantile, 0 for the minimum and 1 for the maximum.
-    ``bins`` is the number of equally wide bins of a distribution function.
+    ``share`` is its share when ε is split among columns, ``error`` the error that is wanted instead.  ``weight`` is the
+    column, or the expression, by which rows are weighted.  ``expression`` is what ``column`` is the text of, if it is
+    not a declared column.  ``name`` is the name of its column in the release.  ``level`` is the level of a quantile,
+    0 for the minimum and 1 for the maximum.  ``bins`` is the number of equally wide bins of a distribution function.
+    A ratio has two ``parts``, a numerator and a denominator, and a ``factor``.
     """
 
     kind: StatisticKind
@@ -181,11 +74,27 @@ class Statistic:
     condition: str | Condition | None = None
     edges: tuple[Fraction, ...] | None = None
     sample: bool = True
-    weight: Fraction | None = None
+    share: Fraction | None = None
     error: Fraction | None = None
     name: str | None = None
     level: Fraction | None = None
     bins: int | None = None
+    parts: tuple[Statistic, ...] = ()
+    factor: Fraction = Fraction(1)
+    weight: str | Expression | None = None
+    expression: Expression | None = None
+
+    @property
+    def weight_column(self) -> str | None:
+        """The name of the column of weights."""
+        if self.weight is None:
+            return None
+        return self.weight.column if isinstance(self.weight, Named) else str(self.weight)
+
+    @property
+    def value(self) -> Expression:
+        """The expression that it is about."""
+        return self.expression or Named(self.column or "")
 
     @property
     def counts_rows(self) -> bool:
@@ -200,7 +109,12 @@ class Statistic:
     @property
     def text(self) -> str:
         """The statistic as SQL writes it."""
-        inside = "*" if self.column is None else quoted(self.column)
+        inside = "*" if self.column is None else str(self.value)
+        if self.parts:
+            times = "" if self.factor == 1 else f"{numeral(self.factor)} * "
+            return times + " / ".join(part.text for part in self.parts)
+        if self.kind == "mean" and self.weight is not None and not isinstance(self.weight, str):
+            return f"SUM({multiplied((self.weight, self.value))}) / SUM({self.weight})"
         if self.kind == "people":
             return f"COUNT(DISTINCT {inside})"
         if self.kind in ("variance", "std"):
@@ -208,6 +122,8 @@ class Statistic:
             return f"{function}_{'SAMP' if self.sample else 'POP'}({inside})"
         if self.kind == "proportion":
             return f"AVG(CASE WHEN {self.condition} THEN 1 ELSE 0 END)"
+        if self.level is not None and self.weight is not None:
+            return f"WEIGHTED_QUANTILE({inside}, {self.weight}, {numeral(self.level)})"
         if self.level is not None:
             named = _LEVELS.get(self.level)
             return f"QUANTILE_CONT({inside}, {numeral(self.level)})" if named is None else f"{named.upper()}({inside})"
@@ -217,25 +133,54 @@ class Statistic:
     def default_name(self) -> str:
         """The name of its column when the user gives none."""
         kind: str = self.kind
+        if kind == "mean" and self.weight is not None and is_share(self.expression):
+            return "proportion"
+        if self.parts:
+            return "_per_".join(part.default_name for part in self.parts)
         if self.level is not None:
             kind = _LEVELS.get(self.level, f"q{exact.text(self.level)}")
-        return kind if self.column is None or kind == "people" else f"{kind}_{self.column}"
+        if self.column is None or kind == "people":
+            return kind
+        if self.expression is None:
+            return f"{kind}_{self.column}"
+        words = "_".join(re.findall(r'"(\w+)"', self.column))
+        return f"{kind}_{words[:_LONGEST_NAME]}"
+
+
+def is_share(expression: Expression | None) -> bool:
+    """Return whether an expression is 1 where a condition is true, and otherwise 0."""
+    return (
+        isinstance(expression, Choose)
+        and [end for _, end in expression.cases] == [ONE]
+        and (expression.otherwise == ZERO)
+    )
+
+
+def elementary(statistics: Iterable[Statistic]) -> list[Statistic]:
+    """Return the statistics, with the numerator and the denominator instead of each ratio."""
+    return [part for each in statistics for part in (each.parts or (each,))]
 
 
 def _statistic(
     kind: StatisticKind,
     column: object,
-    weight: Number | None,
+    share: Number | None,
     error: Number | None,
     name: str | None,
     *,
+    weight: object = None,
     sample: bool = True,
     condition: str | None = None,
     edges: tuple[Fraction, ...] | None = None,
     level: Fraction | None = None,
 ) -> Statistic:
     if column is not None and not isinstance(column, str):
-        raise InvalidParameter(column, "column", "the name of a declared column")
+        raise InvalidParameter(column, "column", "the name of a declared column, or an expression such as a * b")
+    if isinstance(weight, int | float | Fraction) or (isinstance(weight, str) and _NUMERAL.fullmatch(weight.strip())):
+        allowed = f"the name of a column of weights; a share of ε is given by share={weight}"
+        raise InvalidParameter(weight, "weight", allowed)
+    if weight is not None and not isinstance(weight, str):
+        raise InvalidParameter(weight, "weight", "the name of a column of weights, or an expression")
     if name is not None and (not isinstance(name, str) or not name.strip() or not name.isprintable()):
         raise InvalidParameter(name, "name", "a printable text")
     return Statistic(
@@ -244,73 +189,94 @@ def _statistic(
         condition,
         edges,
         bool(sample),
-        None if weight is None else exact.positive(weight, "weight"),
+        None if share is None else exact.positive(share, "share"),
         None if error is None else exact.positive(error, "error"),
         name,
         level,
+        weight=weight,
     )
 
 
 def count(
-    column: str | None = None, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+    column: str | None = None,
+    *,
+    weight: str | None = None,
+    share: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
 ) -> Statistic:
     """Ask for the number of rows, or of rows where ``column`` is not missing."""
-    return _statistic("count", column, weight, error, name)
+    return _statistic("count", column, share, error, name, weight=weight)
 
 
-def people(*, weight: Number | None = None, error: Number | None = None, name: str | None = None) -> Statistic:
+def people(*, share: Number | None = None, error: Number | None = None, name: str | None = None) -> Statistic:
     """Ask for the number of people: each counts once in every group they are in.
 
     Someone in more groups than rows_per_person counts less in each: in g groups, rows_per_person/g.
     """
-    return _statistic("people", None, weight, error, name)
+    return _statistic("people", None, share, error, name)
 
 
 def sum(
-    column: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+    column: str,
+    *,
+    weight: str | None = None,
+    share: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
 ) -> Statistic:
     """Ask for the sum of a column."""
-    return _statistic("sum", column, weight, error, name)
+    return _statistic("sum", column, share, error, name, weight=weight)
 
 
 def mean(
-    column: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+    column: str,
+    *,
+    weight: str | None = None,
+    share: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
 ) -> Statistic:
     """Ask for the mean of a column."""
-    return _statistic("mean", column, weight, error, name)
+    return _statistic("mean", column, share, error, name, weight=weight)
 
 
 def variance(
     column: str,
     *,
     sample: bool = True,
-    weight: Number | None = None,
+    share: Number | None = None,
     error: Number | None = None,
     name: str | None = None,
 ) -> Statistic:
     """Ask for the variance of a column; ``sample`` divides by n - 1, as SQL's VAR_SAMP does, else by n."""
-    return _statistic("variance", column, weight, error, name, sample=sample)
+    return _statistic("variance", column, share, error, name, sample=sample)
 
 
 def std(
     column: str,
     *,
     sample: bool = True,
-    weight: Number | None = None,
+    share: Number | None = None,
     error: Number | None = None,
     name: str | None = None,
 ) -> Statistic:
     """Ask for the standard deviation of a column; ``sample`` as for ``variance``."""
-    return _statistic("std", column, weight, error, name, sample=sample)
+    return _statistic("std", column, share, error, name, sample=sample)
 
 
 def proportion(
-    condition: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+    condition: str,
+    *,
+    weight: str | None = None,
+    share: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
 ) -> Statistic:
     """Ask for the share of rows for which a condition is true, for example "age >= 65"."""
     if not isinstance(condition, str):
         refuse_no_text(condition, "condition")
-    return _statistic("proportion", None, weight, error, name, condition=condition)
+    return _statistic("proportion", None, share, error, name, condition=condition, weight=weight)
 
 
 def histogram(column: str, edges: Sequence[Number], *, name: str | None = None) -> Statistic:
@@ -331,14 +297,21 @@ def cdf(column: str, edges: Sequence[Number] | int = 256, *, name: str | None = 
 
 @overload
 def quantile(  # type: ignore[overload-overlap]  # a text is a sequence, but counts as one number
-    column: str, q: Number, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+    column: str,
+    q: Number,
+    *,
+    weight: str | None = None,
+    share: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
 ) -> Statistic: ...
 @overload
 def quantile(
     column: str,
     q: Sequence[Number],
     *,
-    weight: Number | None = None,
+    weight: str | None = None,
+    share: Number | None = None,
     error: Number | None = None,
     name: None = None,
 ) -> list[Statistic]: ...
@@ -346,13 +319,15 @@ def quantile(
     column: str,
     q: Number | Sequence[Number],
     *,
-    weight: Number | None = None,
+    weight: str | None = None,
+    share: Number | None = None,
     error: Number | None = None,
     name: str | None = None,
 ) -> Statistic | list[Statistic]:
     """Ask for the value that a share ``q`` of the rows does not exceed; ``error`` counts rows.
 
-    Several quantiles of one column in one release share one measurement: give a list of shares.
+    Several quantiles of one column in one release share one measurement: give a list of shares.  With ``weight`` it is
+    a share of the sum of weights, and ``error`` counts weight.
     """
     if isinstance(q, Iterable) and not isinstance(q, str):
         shares = list(q)
@@ -361,8 +336,9 @@ def quantile(
         if not shares:
             raise MissingParameter("q", "Give one share or more, such as 0.5 for the median.")
         given = None if isinstance(q, list | tuple) else q  # of a Series only the type is shown
-        return [_statistic("quantile", column, weight, error, None, level=_level(each, given)) for each in shares]
-    return _statistic("quantile", column, weight, error, name, level=_level(q))
+        levels = [_level(each, given) for each in shares]
+        return [_statistic("quantile", column, share, error, None, level=each, weight=weight) for each in levels]
+    return _statistic("quantile", column, share, error, name, level=_level(q), weight=weight)
 
 
 def _level(q: Number, given: object = None) -> Fraction:
@@ -380,24 +356,45 @@ def _level(q: Number, given: object = None) -> Fraction:
 
 
 def median(
-    column: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+    column: str,
+    *,
+    weight: str | None = None,
+    share: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
 ) -> Statistic:
-    """Ask for the median of a column; ``error`` counts rows."""
-    return quantile(column, Fraction(1, 2), weight=weight, error=error, name=name)
+    """Ask for the median of a column; ``error`` counts rows, or with ``weight`` weight."""
+    return quantile(column, Fraction(1, 2), weight=weight, share=share, error=error, name=name)
 
 
 def min(
-    column: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+    column: str,
+    *,
+    weight: str | None = None,
+    share: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
 ) -> Statistic:
-    """Ask for the minimum of a column: a value that only a few rows lie below; ``error`` counts rows."""
-    return quantile(column, 0, weight=weight, error=error, name=name)
+    """Ask for the minimum of a column: a value that only a few rows lie below; ``error`` counts rows.
+
+    It does not depend on weights: a ``weight`` is refused.
+    """
+    return quantile(column, 0, weight=weight, share=share, error=error, name=name)
 
 
 def max(
-    column: str, *, weight: Number | None = None, error: Number | None = None, name: str | None = None
+    column: str,
+    *,
+    weight: str | None = None,
+    share: Number | None = None,
+    error: Number | None = None,
+    name: str | None = None,
 ) -> Statistic:
-    """Ask for the maximum of a column: a value that only a few rows lie above; ``error`` counts rows."""
-    return quantile(column, 1, weight=weight, error=error, name=name)
+    """Ask for the maximum of a column: a value that only a few rows lie above; ``error`` counts rows.
+
+    It does not depend on weights: a ``weight`` is refused.
+    """
+    return quantile(column, 1, weight=weight, share=share, error=error, name=name)
 
 
 # --- queries ---
@@ -407,7 +404,10 @@ def max(
 class Query:
     """Statistics of a source for every group of the keys ``by``, over the rows where ``where`` is true.
 
-    ``edges`` holds the bins that the query itself gives for a column, ``titles`` other names for the keys.
+    ``edges`` holds the bins that the query itself gives for a column, ``titles`` other names for the keys, ``derived``
+    the columns that it computes, by their canonical texts.  ``sets`` are the tables if several are asked, each with
+    some of the keys (``sets.canonical``); without them there is one table, with all keys.  ``grouping`` are columns of
+    the answer that say which of some keys its row is summed over: GROUPING, by their names.
     """
 
     source: str
@@ -416,28 +416,45 @@ class Query:
     where: Condition | None = None
     edges: tuple[tuple[str, tuple[Fraction, ...]], ...] = ()
     titles: tuple[str, ...] = ()
+    derived: tuple[tuple[str, Column], ...] = ()
+    sets: tuple[tuple[str, ...], ...] = ()
+    grouping: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The keys of each table that is asked."""
+        return self.sets or (self.by,)
 
     def groups(self, schema: Schema) -> int:
-        """Return the number of groups, each of which will be in the answer."""
+        """Return the number of groups, each of which will be in the answer: those of all tables."""
+        return builtins.sum(math.prod(self.shape(schema, table)) for table in self.tables)
+
+    def shape(self, schema: Schema, table: Sequence[str] | None = None) -> tuple[int, ...]:
+        """Return the number of groups of each key of a table; if none is given, of all keys."""
         bins = dict(self.edges)
-        return math.prod(len(bins[key]) - 1 if key in bins else schema.columns[key].groups for key in self.by)
+        keys = self.by if table is None else table
+        return tuple(len(bins[key]) - 1 if key in bins else schema.columns[key].groups for key in keys)
 
     @property
     def text(self) -> str:
         """The canonical text, which identifies the question in the ledger."""
-        bins = dict(self.edges)
-        keys = [
-            f"BIN({quoted(name)}, {', '.join(map(numeral, bins[name]))})" if name in bins else quoted(name)
+        bins, computed = dict(self.edges), dict(self.derived)
+        written = {name: name if name in computed else quoted(name) for name in self.by}
+        keys = {
+            name: f"BIN({written[name]}, {', '.join(map(numeral, bins[name]))})" if name in bins else written[name]
             for name in self.by
-        ]
+        }
         texts = sorted({statistic.text for statistic in self.statistics})
         where = "" if self.where is None else f" WHERE {self.where}"
-        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        group = f" GROUP BY {', '.join(keys.values())}" if keys else ""
+        if self.sets:
+            tables = (f"({', '.join(keys[name] for name in table)})" for table in self.sets)
+            group = f" GROUP BY GROUPING SETS ({', '.join(tables)})"
         return f"SELECT {', '.join(texts)} FROM {quoted(self.source)}{where}{group}"
 
 
 def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statistic, ...]:
-    """Return the statistics, each with a name that is unique, also when followed by _low or _high."""
+    """Return the statistics, each with a name that is unique, also when followed by _low, _high or _quality."""
     used = {name.casefold() for name in taken}
     renamed = []
     for statistic in statistics:
@@ -446,7 +463,7 @@ def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statis
             number += 1
             name = f"{statistic.default_name}_{number}"
         if not used.isdisjoint(_columns(name)):
-            allowed = "one that no other column of the release has, also when followed by _low or _high"
+            allowed = "one that no other column of the release has, also when followed by _low, _high or _quality"
             raise InvalidParameter(name, "name", allowed)
         used |= _columns(name)
         renamed.append(replace(statistic, name=name))
@@ -454,4 +471,4 @@ def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statis
 
 
 def _columns(name: str) -> set[str]:
-    return {f"{name.casefold()}{ending}" for ending in ("", "_low", "_high")}
+    return {f"{name.casefold()}{ending}" for ending in ENDINGS}

@@ -11,8 +11,8 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 from .. import exact
@@ -22,28 +22,33 @@ from ..errors import (
     InvalidParameter,
     InvalidRequest,
     InvalidSource,
-    MissingParameter,
     Shown,
     UnknownColumn,
     UselessParameter,
 )
 from ..exact import Number as NumberLike
 from ..sensitivity import Neighbors
+from .bins import bin_edges, bin_names
 from .codes import (
     KINDS,
     Code,
     Key,
     Kind,
+    Within,
     is_unicode,
     listed_keys,
     missing_codes,
     one_kind,
     plain_key,
     refused_keys,
+    within_of,
     written,
 )
+from .expression import Expression, Recode
 from .file import AS_USUAL, File
+from .join import Join
 from .labels import checked_labels, shown_text, with_labels
+from .quality import USUAL, Quality
 
 WEIGHT = 2**16
 """The weight of a row in a table where a person may have several: a row counts in units of 2^-16."""
@@ -81,7 +86,9 @@ class Column:
     A column with only a type can be used only in conditions.  ``other`` is the name under which keys that are not
     listed are counted; without it they are left out.  ``missing`` are codes such as 99: no values, but missing.
     ``labels`` has a text for each key or bin, ``unit`` and ``title`` describe the column: they are shown, and are no
-    part of a question.
+    part of a question.  ``first`` and ``last`` are the bounds of dates.  A column with an ``expression`` is not in the
+    table, but computed from columns that are (``derived``).  ``within`` says in which groups of another column its keys
+    lie.
     """
 
     kind: Kind
@@ -95,6 +102,15 @@ class Column:
     labels: tuple[str, ...] | None = None
     unit: str | None = None
     title: str | None = None
+    first: date | None = None
+    last: date | None = None
+    expression: Expression | Recode | None = None
+    within: Within | None = None
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether its values are computed from those of other columns, as integers on its grid."""
+        return self.expression is not None
 
     @property
     def group_keys(self) -> tuple[Key, ...] | None:
@@ -132,6 +148,10 @@ class Column:
             declaration["other"] = self.other
         if self.low is not None and self.high is not None:
             declaration |= {"low": exact.text(self.low), "high": exact.text(self.high)}
+        if self.first is not None and self.last is not None:
+            declaration |= {"first": str(self.first), "last": str(self.last)}
+        if self.expression is not None:
+            declaration["expression"] = str(self.expression)
         if self.edges is not None:
             declaration["edges"] = [exact.text(edge) for edge in self.edges]
         if self.missing:
@@ -189,10 +209,10 @@ def number(
     kind: Kind = "integer" if integer else "number"
     codes = missing_codes(kind, missing, listed or ())
     column = Column(kind, bounds[0], bounds[1], listed, edges=borders, grid=grid, missing=codes)
-    return _presented(column, texts, unit, title)
+    return presented(column, texts, unit, title)
 
 
-def _presented(column: Column, labels: object, unit: object, title: object) -> Column:
+def presented(column: Column, labels: object, unit: object, title: object) -> Column:
     """Return the column with its labels, unit and title, checked."""
     if labels is not None and column.group_keys is None:
         raise UselessParameter("labels", "the column has neither keys nor edges", "Give the groups that they name.")
@@ -224,6 +244,7 @@ def keys(
     labels: Sequence[str] | None = None,
     unit: str | None = None,
     title: str | None = None,
+    within: str | Mapping[str, Mapping[str, Iterable[Key]]] | None = None,
 ) -> Column:
     """Declare a column to group by: its public keys, in the order in which they are shown.
 
@@ -235,6 +256,8 @@ def keys(
         labels: a text for each key, shown beside it.
         unit: the unit of keys that are numbers.
         title: what the column is, in words.
+        within: the column that its keys lie within, and a public map: {"region": {"north": ["a", "b"], …}}.  That
+            column is then computed by the map.  The name alone says that a public look-up has the map.
     """
     first, texts = with_labels(values[0], labels) if len(values) == 1 else (None, labels)
     listed: tuple[Any, ...] = tuple(map(plain_key, listed_keys((first,) if len(values) == 1 else values)))
@@ -247,7 +270,8 @@ def keys(
     if other is not None and (not isinstance(other, str) or not other or other in listed):
         raise InvalidParameter(other, "other", "a text that is not one of the keys")
     column = Column(kind, keys=listed, other=other, missing=missing_codes(kind, missing, listed))
-    return _presented(column, texts, unit, title)
+    column = replace(column, within=within_of(within, column.group_keys or ()))
+    return presented(column, texts, unit, title)
 
 
 def plain(
@@ -263,51 +287,42 @@ def plain(
     """
     if kind not in KINDS:
         raise InvalidParameter(kind, "type", f"one of {', '.join(KINDS)}")
-    return _presented(Column(kind, missing=missing_codes(kind, missing)), None, unit, title)
+    return presented(Column(kind, missing=missing_codes(kind, missing)), None, unit, title)
 
 
-def bin_edges(edges: Sequence[NumberLike]) -> tuple[Fraction, ...]:
-    """Return the borders of bins, checked."""
-    allowed = "two or more numbers in rising order, such as 0, 18, 65, 120"
-    if isinstance(edges, str) or not isinstance(edges, Iterable):
-        raise InvalidParameter(edges, "edges", allowed)
-    borders = tuple(exact.finite(edge, "edge") for edge in edges)
-    if not borders:
-        raise MissingParameter("edges", f"Give {allowed}.")
-    if len(borders) < 2 or any(a >= b for a, b in pairwise(borders)) or max(map(abs, borders)) > 10**300:
-        listed = Shown(", ".join(map(exact.text, borders[:5])))
-        raise InvalidParameter(listed if isinstance(edges, list | tuple) else edges, "edges", allowed)
-    return borders
+def dates(
+    first: date | str,
+    last: date | str,
+    *,
+    missing: Iterable[Key | NumberLike] = (),
+    unit: str | None = None,
+    title: str | None = None,
+) -> Column:
+    """Declare a date column by the dates between which it can lie; in expressions, dates beyond them count as these.
 
-
-def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:
-    """Return the borders of equally wide bins between the bounds; for whole numbers none is narrower than 1."""
-    assert column.low is not None
-    assert column.high is not None
-    low, high = column.low, column.high
-    if column.kind == "integer":
-        high += 1  # the last bin holds the upper bound itself
-        number = min(number, int(high - low))
-        return tuple(low + math.floor(i * (high - low) / number) for i in range(number + 1))
-    return tuple(low + i * (high - low) / number for i in range(number + 1))
-
-
-def bin_names(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:
-    """Return the names of the bins: [a, b) each, and [a, b] for the last.
-
-    The first and the last also hold values beyond the edges; their names say so if the column's bounds reach further.
+    Args:
+        first: the first date, from what the column means, never from data.
+        last: the last date.
+        missing: codes that are no values, such as 1900-01-01; they count as missing.
+        unit: shown beside the values.
+        title: what the column is, in words.
     """
-    texts = [exact.text(edge) for edge in edges]
-    names = [f"[{a}, {b})" for a, b in pairwise(texts)]
-    names[-1] = f"[{texts[-2]}, {texts[-1]}]"
-    below, above = column.low is not None and column.low < edges[0], column.high is not None and column.high > edges[-1]
-    if len(names) == 1 and (below or above):
-        return ("all",)
-    if below:
-        names[0] = f"< {texts[1]}"
-    if above:
-        names[-1] = f"≥ {texts[-2]}"
-    return tuple(names)
+    ends = [_calendar_day(end, name) for end, name in ((first, "first"), (last, "last"))]
+    if ends[0] >= ends[1]:
+        raise InvalidParameter(Shown(str(ends[1])), "last", "a date after the first")
+    return replace(plain("date", missing, unit=unit, title=title), first=ends[0], last=ends[1])
+
+
+def _calendar_day(given: object, name: str) -> date:
+    allowed = "a date, such as 2020-01-31"
+    if isinstance(given, datetime) or not isinstance(given, date | str):
+        raise InvalidParameter(given, name, allowed)
+    if isinstance(given, date):
+        return given
+    try:
+        return date.fromisoformat(given)
+    except ValueError:
+        raise InvalidParameter(given, name, allowed) from None
 
 
 def _grid(low: Fraction, high: Fraction, *, integer: bool) -> Grid:
@@ -337,6 +352,8 @@ class Schema:
 
     ``every_row_counts`` is False if a row may be left out because of its content, such as a line of a CSV file that
     does not fit its header, or a row that a filter removed: the number of rows is then private under change_one too.
+
+    ``joins`` are tables that are joined to that of the source (``join``).
     """
 
     name: str
@@ -347,6 +364,8 @@ class Schema:
     version: str | None = None
     every_row_counts: bool = True
     file: File = AS_USUAL
+    quality: Quality = USUAL
+    joins: tuple[Join, ...] = ()
 
     def column(self, asked: str) -> tuple[str, Column]:
         """Return the declared column of this name; SQL may write it in upper or lower case."""
@@ -358,6 +377,12 @@ class Schema:
         if len(folded) != 1:
             raise UnknownColumn(asked, self.name, tuple(self.columns))
         return folded[0], self.columns[folded[0]]
+
+    def is_computed(self, asked: str) -> bool:
+        """Return whether this is the name of a column of numbers or dates that are computed from others."""
+        found = [column for name, column in self.columns.items() if name.casefold() == asked.casefold()]
+        found = [self.columns[asked]] if asked in self.columns else found
+        return any(each.is_computed and each.kind != "text" for each in found)
 
     @property
     def row_weight(self) -> int:
@@ -384,6 +409,11 @@ class Schema:
             )
         return replace(self, rows_per_person=_most_rows(rows_per_person))
 
+    def anew(self) -> Schema:
+        """Return the same schema, whose look-ups are read again, once for all that a question needs."""
+        fresh = (replace(each, reader=each.reader and each.reader.again()) for each in self.joins)
+        return replace(self, joins=tuple(fresh)) if self.joins else self
+
     @property
     def person_l1(self) -> int:
         """The most that the weights of one person add up to."""
@@ -403,6 +433,7 @@ def make_schema(
     version: object,
     every_row_counts: bool = True,
     file: File = AS_USUAL,
+    quality: Quality = USUAL,
 ) -> Schema:
     """Return the schema, checked."""
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= 100 or name != name.strip():
@@ -435,4 +466,4 @@ def make_schema(
     bound = None if rows_per_person is None else _most_rows(rows_per_person)
     if version is not None and (not isinstance(version, str) or len(version) > 200):
         raise InvalidParameter(version, "version", "a text")
-    return Schema(name, declared, person, bound, neighbors, version, every_row_counts, file)
+    return Schema(name, declared, person, bound, neighbors, version, every_row_counts, file, quality)

@@ -6,7 +6,8 @@ values is built.  The engine gets SQL written from that query, so only checked l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -17,46 +18,82 @@ from .. import exact
 from ..errors import InvalidParameter, MissingParameter, TooLarge, UnsupportedQuery, UselessParameter
 from ..exact import Number
 from . import query
-from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
-from .expressions import refuse_no_text
-from .literals import check_literals
-from .query import Condition, Query, Statistic, named, quoted
-from .schema import MOST_BINS, Column, Schema, bin_edges, equal_bins
+from .asking import (
+    about,
+    argument,
+    check_number,
+    column_for,
+    is_written,
+    resolved,
+)
+from .bins import equal_bins
+from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse, refuse_quotes
+from .derived import check_computable
+from .expression import ONE, Choose
+from .foreign_objects import refuse_no_text
+from .grouping import grouping_keys, grouping_of, is_grouping, is_key, key_of
+from .literals import check_expression, check_literals
+from .quantiles import quantile_of
+from .query import Condition, Query, Statistic, elementary, named, quoted
+from .ratios import ratio_of
+from .rewrite import plain
+from .schema import MOST_BINS, Column, Schema
+from .sets import Keys, KeySets, KeyTable, canonical, check_cells, check_statistics, crossed
+from .within import without_parents
 
 _MOST_STATISTICS = 100
-_QUANTILE = "Write QUANTILE_CONT(x, 0.9), with the share from 0 to 1."
+_LARGEST_WEIGHT = 2**31
 
 
 def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
-    """Return the query that a SELECT asks, or refuse it with the reason.
+    """Return the query that a SELECT asks, without anything that cuts the answer, or refuse it with the reason.
 
     ``recorded`` says that it is the canonical text of a query that was accepted before, and may be longer and deeper.
     """
-    select = parsed(text, recorded=recorded)
-    if not isinstance(select, exp.Select):
-        refuse(select)
+    return query_of(select_of(text, schema, recorded=recorded), schema, recorded=recorded)[0]
+
+
+def select_of(text: str, schema: Schema, *, recorded: bool = False) -> exp.Select:
+    """Return the SELECT from the source itself that a text asks."""
+    tree = parsed(text, recorded=recorded)
+    if not isinstance(tree, exp.Select):
+        refuse(tree)
+    select = plain(tree, schema)
+    names = [*schema.columns, schema.person or "", *(item.alias_or_name for item in select.expressions)]
+    for part in (*select.expressions, select.args.get("where"), select.args.get("group")):
+        if part is not None:
+            refuse_quotes(part, names)
+    return select
+
+
+def query_of(select: exp.Select, schema: Schema, *, recorded: bool = False) -> tuple[Query, list[str]]:
+    """Return the query of a plain SELECT, and the names of its items in the answer."""
     only(select, "expressions", "from_", "where", "group")
     _check_from(select.args.get("from_"), schema)
     items = [_aliased(item) for item in select.expressions]
-    aliased = [(alias.casefold(), inner) for alias, inner in items if alias is not None and _is_key(inner)]
-    names = {alias: inner for alias, inner in aliased if inner.key != "column" or inner.name.casefold() != alias}
-    taken = [name for name in schema.columns if name.casefold() in names]
+    aliased = [(alias.casefold(), inner) for alias, inner in items if alias is not None and is_key(inner)]
+    renamed = {alias: inner for alias, inner in aliased if inner.key != "column" or inner.name.casefold() != alias}
+    taken = [name for name in schema.columns if name.casefold() in renamed]
     if taken:
         raise UnsupportedQuery(f'another item with the name of the column "{taken[0]}"', "Give it another name.")
-    keys = _grouping(select.args.get("group"), schema, names)
-    statistics, shown = [], {}
+    grouping = grouping_of(select.args.get("group"), schema, renamed)
+    keys, schema = grouping.keys, grouping.schema
+    statistics, shown, markers = [], {}, []
     for alias, inner in items:
-        if _is_key(inner):
-            key, edges = _key(inner, schema)
-            if (key, edges) not in keys:
+        if is_key(inner):
+            key, edges, schema = key_of(inner, schema)
+            if key not in keys or keys[key] != edges:
+                name = key if schema.columns[key].is_computed else quoted(key)
                 raise UnsupportedQuery(
-                    f'"{key}" outside an aggregate', f'Rows never leave the source.  Add GROUP BY "{key}", or AVG(…).'
+                    f"{name} outside an aggregate", f"Rows never leave the source.  Add GROUP BY {name}, or AVG(…)."
                 )
             if key in shown:
                 raise UnsupportedQuery("a key twice", "Name every key once.")
-            shown[key] = alias or key
+            shown[key] = alias or _title(key, schema)
+        elif is_grouping(inner):
+            markers.append((alias, grouping_keys(inner, grouping)))
         else:
-            statistics.append(replace(_aggregate(inner, schema), name=alias))
+            statistics.append(replace(aggregate(inner, schema), name=alias))
     if not statistics:
         raise UnsupportedQuery("no statistic", "Ask for one or more: COUNT(*), COUNT(x), SUM(x), AVG(x), …")
     where = select.args.get("where")
@@ -64,64 +101,126 @@ def parse(text: str, schema: Schema, *, recorded: bool = False) -> Query:
         only(where, "this")
     condition = None if where is None else condition_of(where.this, schema)
     if not recorded:
-        for each in (condition, *(statistic.condition for statistic in statistics)):
+        for each in (condition, *(statistic.condition for statistic in elementary(statistics))):
             check_literals(each if isinstance(each, Condition) else None, schema)
-    bins = {key: edges for key, edges in keys if edges is not None}
-    return make_query(statistics, [key for key, _ in keys], condition, schema, bins, shown, recorded=recorded)
+        for statistic in elementary(statistics):
+            for expression in (statistic.expression, statistic.weight):
+                if expression is not None and not isinstance(expression, str):
+                    check_expression(expression, schema)
+    bins = {key: edges for key, edges in keys.items() if edges is not None}
+    by = KeySets(tuple(grouping.tables))
+    query = make_query(statistics, by, condition, schema, bins, shown, markers, recorded=recorded)
+    names, marked = iter([str(each.name) for each in query.statistics]), iter(query.grouping)
+    return query, [
+        shown[key_of(each, schema)[0]] if is_key(each) else next(marked)[0] if is_grouping(each) else next(names)
+        for _, each in items
+    ]
 
 
 def make_query(
     statistics: Sequence[Statistic | Sequence[Statistic]],
-    by: Sequence[str] | str | None,
+    by: Keys | None,
     where: Condition | str | None,
     schema: Schema,
     bins: Mapping[str, tuple[Fraction, ...]] | None = None,
     titles: Mapping[str, str] | None = None,
+    markers: Sequence[tuple[str | None, KeyTable]] = (),
     *,
     recorded: bool = False,
 ) -> Query:
     """Return the query, checked against the schema: columns, types, names and the number of cells.
 
-    ``bins`` are the edges, ``titles`` the names of keys, where the query itself gives them.  Bins that are those of the
-    declaration are the column itself; a ``recorded`` query stays as it is.
+    ``bins`` are the edges, ``titles`` the names of keys, where the query itself gives them, and ``markers`` the keys
+    that GROUPING is about.  Bins that are those of the declaration are the column itself; a ``recorded`` query stays as
+    it is.
     """
-    by = () if by is None else by
-    if not isinstance(by, str | Sequence):
-        raise InvalidParameter(by, "by", 'the name of a column, such as "ward", or several')
     if not (where is None or isinstance(where, str | Condition)):
         refuse_no_text(where, "where")
-    keys = (by,) if isinstance(by, str) else tuple(by)
-    asked = _asked(statistics)
-    by = tuple(schema.column(key)[0] for key in keys)
+    asked, schema = resolved(_asked(statistics), schema)
     edges = dict(bins or {})
-    binned = [each for each in asked if each.kind in ("histogram", "cdf")]
-    if binned:
-        if len(asked) > 1:
-            raise UnsupportedQuery(
-                "a histogram or CDF together with other statistics",
-                "Ask for it alone, or declare the edges and group by the column.",
-            )
-        (one,) = binned
-        name, column = schema.column(one.column or "")
-        _check_number(name, column, "bins of")
-        if one.edges is not None or one.bins is not None:
-            edges[name], by = one.edges or equal_bins(column, one.bins or 1), (*by, name)
-        if one.kind == "histogram":
-            asked = (query.count(name=one.name),)
-        elif not by or by[-1] != name or (name not in edges and column.edges is None):
-            raise UnsupportedQuery("CDF without bins", "Group by them, last: CDF(x) … GROUP BY BIN(x, 0, 10, 20).")
-        else:
-            edges[name] = _limits(edges.get(name) or column.edges or (), column)
-            asked = (replace(one, column=name, edges=None, bins=None),)
+    keys, tables, schema = _tables(by, schema, edges)
+    if tables:
+        check_statistics(asked)
+    asked, keys = _binned(asked, keys, edges, schema)
     if not recorded and asked[0].kind != "cdf":
         edges = {name: borders for name, borders in edges.items() if borders != schema.columns[name].edges}
-    _check_keys(by, edges, schema)
-    checked = [_checked(each, schema) for each in asked]
+    _check_keys(keys, edges, schema)
+    checked = [checked_statistic(each, schema) for each in asked]
     condition = parse_condition(where, schema) if isinstance(where, str) else where
-    shown = tuple((titles or {}).get(key, key) for key in by)
-    if len({title.casefold() for title in shown}) != len(shown):
+    for each in (condition, *(statistic.condition for statistic in elementary(checked))):
+        if isinstance(each, Condition):
+            check_computable(each, schema)
+    shown = tuple((titles or {}).get(key, _title(key, schema)) for key in keys)
+    grouping = tuple((name or "_".join(("grouping", *about)), about) for name, about in markers)
+    taken = [*shown, *(name for name, _ in grouping)]
+    if len({title.casefold() for title in taken}) != len(taken):
         raise UnsupportedQuery("two keys with the same name", "Give every key a different name.")
-    return Query(schema.name, named(checked, shown), by, condition, tuple(sorted(edges.items())), shown)
+    used = {*keys, *(name for each in elementary(checked) for name in (each.column, each.weight_column))}
+    derived = ((name, column) for name, column in schema.columns.items() if name in used and is_written(name, column))
+    computed, bordered = tuple(sorted(derived)), tuple(sorted(edges.items()))
+    query = Query(schema.name, named(checked, taken), keys, condition, bordered, shown, computed, tables, grouping)
+    if tables:
+        check_cells(query, schema)
+    return query
+
+
+def _tables(by: object, schema: Schema, bins: Collection[str]) -> tuple[KeyTable, tuple[KeyTable, ...], Schema]:
+    """Return the keys, the tables if several are asked, and the schema with the keys that are computed."""
+    by = () if by is None else by
+    if not isinstance(by, str | Sequence | KeySets):
+        raise InvalidParameter(by, "by", 'the name of a column, such as "ward", or several')
+    given = (by,) if isinstance(by, str | KeySets) else tuple(by)
+    several = any(isinstance(each, KeySets) for each in given)
+    elements = [each.tables if isinstance(each, KeySets) else ((each,),) for each in given]
+    names: dict[str, str] = {}
+    tables: list[KeyTable] = [()]
+    for element in elements:
+        for text in (text for table in element for text in table):
+            if not isinstance(text, str) or text not in names:
+                name, schema = column_for(text, schema)
+                names[text] = name
+        resolved_tables = [tuple(names[text] for text in table) for table in element]
+        if not several:  # a key that is named twice is refused later
+            tables = [(*tables[0], *resolved_tables[0])]
+        else:
+            tables = crossed([tables, resolved_tables])
+    if len(tables) > 1:
+        order = [name for table in tables for name in table]
+        tables = without_parents(tables, schema, bins)
+    if len(tables) < 2:
+        return tables[0], (), schema
+    keys, ordered = canonical(tables, order)
+    return keys, ordered, schema
+
+
+def _binned(
+    asked: tuple[Statistic, ...], by: tuple[str, ...], edges: dict[str, tuple[Fraction, ...]], schema: Schema
+) -> tuple[tuple[Statistic, ...], tuple[str, ...]]:
+    """Return the statistics and keys that a histogram or a distribution function asks for; add its edges."""
+    binned = [each for each in asked if each.kind in ("histogram", "cdf")]
+    if not binned:
+        return asked, by
+    if len(asked) > 1:
+        raise UnsupportedQuery(
+            "a histogram or CDF together with other statistics",
+            "Ask for it alone, or declare the edges and group by the column.",
+        )
+    (one,) = binned
+    name, column = schema.column(one.column or "")
+    check_number(name, column, "bins of")
+    if one.edges is not None or one.bins is not None:
+        edges[name], by = one.edges or equal_bins(column, one.bins or 1), (*by, name)
+    if one.kind == "histogram":
+        return (query.count(name=one.name),), by
+    if not by or by[-1] != name or (name not in edges and column.edges is None):
+        raise UnsupportedQuery("CDF without bins", "Group by them, last: CDF(x) … GROUP BY BIN(x, 0, 10, 20).")
+    edges[name] = _limits(edges.get(name) or column.edges or (), column)
+    return (replace(one, column=name, edges=None, bins=None),), by
+
+
+def _title(key: str, schema: Schema) -> str:
+    """Return the name of a key in the answer: an expression without the quotes that it does not need."""
+    return re.sub(r'"([A-Za-z_]\w*)"', r"\1", key) if is_written(key, schema.columns[key]) else key
 
 
 def _asked(statistics: Sequence[object]) -> tuple[Statistic, ...]:
@@ -170,12 +269,17 @@ def weighted(query: Query, weights: Mapping[str, Number], schema: Schema) -> Que
     if not isinstance(weights, Mapping):
         raise InvalidParameter(weights, "weights", 'a mapping from columns to numbers, such as {"cost": 3, "age": 1}')
     by_column = {schema.column(name)[0]: exact.positive(weight, "weight") for name, weight in weights.items()}
-    idle = [name for name in by_column if name not in {statistic.column for statistic in query.statistics}]
+    idle = [name for name in by_column if name not in {each.column for each in elementary(query.statistics)}]
     if idle:
-        advice = "Give weights for columns that the statistics are about."
+        table = f', or for a table, as in brackets: ("{idle[0]}",)' if query.sets and idle[0] in query.by else ""
+        advice = f"Give weights for columns that the statistics are about{table}."
         raise UselessParameter(f'A weight for "{idle[0]}"', "no statistic is about that column", advice)
-    changed = (replace(each, weight=by_column.get(each.column or "", each.weight)) for each in query.statistics)
-    return replace(query, statistics=tuple(changed))
+
+    def changed(each: Statistic) -> Statistic:
+        parts = tuple(map(changed, each.parts))
+        return replace(each, share=by_column.get(each.column or "", each.share), parts=parts)
+
+    return replace(query, statistics=tuple(map(changed, query.statistics)))
 
 
 def aimed(query: Query, errors: Mapping[str, Number]) -> Query:
@@ -190,11 +294,11 @@ def aimed(query: Query, errors: Mapping[str, Number]) -> Query:
     return replace(query, statistics=tuple(changed))
 
 
-def _checked(statistic: Statistic, schema: Schema) -> Statistic:
+def checked_statistic(statistic: Statistic, schema: Schema) -> Statistic:
+    """Return a statistic about declared columns, or refuse it."""
+    if statistic.parts:
+        return replace(statistic, parts=tuple(checked_statistic(part, schema) for part in statistic.parts))
     if statistic.kind == "proportion":
-        condition = statistic.condition
-        if isinstance(condition, str):
-            return replace(statistic, condition=parse_condition(condition, schema))
         return statistic
     if statistic.kind == "people":
         if schema.person is None:
@@ -205,24 +309,29 @@ def _checked(statistic: Statistic, schema: Schema) -> Statistic:
         return replace(statistic, column=schema.person)
     if statistic.column is None:
         return statistic
-    name, column = schema.column(statistic.column)
+    name, column = statistic.column, schema.columns[statistic.column]
     if statistic.kind != "count":
-        _check_number(name, column, "a quantile of" if statistic.kind == "quantile" else "a sum over")
-    return replace(statistic, column=name)
+        check_number(name, column, "a quantile of" if statistic.kind == "quantile" else "a sum over")
+    if statistic.weight_column is not None:
+        if statistic.level in (0, 1):
+            why = "a minimum or a maximum does not depend on weights"
+            raise UselessParameter("weight", why, "Ask without it, or for a quantile such as 0.01.")
+        _check_weight(statistic.weight_column, schema)
+    return statistic
 
 
-def _check_number(name: str, column: Column, what: str = "a sum over") -> None:
-    if column.kind not in ("number", "integer"):
+def _check_weight(name: str, schema: Schema) -> None:
+    """Refuse weights without bounds, or that can be negative."""
+    column = schema.columns[name]
+    check_number(name, column, "weights by")
+    if column.low is None or column.low < 0:
         raise UnsupportedQuery(
-            f'{what} "{name}", which is not a number',
-            "Ask for COUNT(x), for a share: AVG(CASE WHEN condition THEN 1 ELSE 0 END), or declare it as a number.",
+            f"weights by {quoted(name)}, which can be negative", "Declare low = 0, or write GREATEST(w, 0)."
         )
-    if column.grid is None:
+    if column.grid is not None and not 0 < column.grid.high < _LARGEST_WEIGHT:
         raise UnsupportedQuery(
-            f'{what} "{name}", which has no bounds',
-            "Declare low and high for it in the source, from what the column means; without them one person "
-            "could move the answer without limit.  `lapwing bounds` finds some privately.  "
-            "A share is AVG(CASE WHEN condition THEN 1 ELSE 0 END).",
+            f"weights by {quoted(name)}, which have more than 2^31 steps between 0 and the largest",
+            "Declare low = 0, and for whole numbers a smaller high.",
         )
 
 
@@ -254,60 +363,24 @@ def _aliased(item: exp.Expression) -> tuple[str | None, exp.Expression]:
     return item.alias, item.this
 
 
-def _is_key(node: exp.Expression) -> bool:
-    """Return whether the node is a column, or BIN(column, edge, edge, …)."""
-    return isinstance(node, exp.Column) or (node.key == "anonymous" and str(node.this).upper() == "BIN")
-
-
-def _key(node: exp.Expression, schema: Schema) -> tuple[str, tuple[Fraction, ...] | None]:
-    """Return the column of a key, and its edges if it is a BIN."""
-    if isinstance(node, exp.Column) or not _is_key(node) or not node.expressions:
-        return schema.column(column_name(node))[0], None
-    name, column = schema.column(column_name(node.expressions[0]))
-    _check_number(name, column, "bins of")
-    return name, bin_edges([_edge(edge) for edge in node.expressions[1:]])
-
-
-def _grouping(
-    part: exp.Expression | None, schema: Schema, names: Mapping[str, exp.Expression]
-) -> list[tuple[str, tuple[Fraction, ...] | None]]:
-    """Return the keys of GROUP BY, of which some may be given by their names in SELECT."""
-    if part is None:
-        return []
-    only(part, "expressions")
-    keys = []
-    for item in part.expressions:
-        if isinstance(item, exp.Column) and column_name(item).casefold() in names:
-            item = names[column_name(item).casefold()]
-        keys.append(_key(item, schema))
-    return keys
-
-
-def _edge(
-    node: exp.Expression,
-    what: str = "an edge that is not a number",
-    advice: str = "Write GROUP BY BIN(age, 0, 18, 65, 120).",
-) -> Fraction:
-    value = numeral(node)
-    if isinstance(node, exp.Div):  # 1/3, as the canonical text writes numbers that are not decimals
-        top, bottom = numeral(node.this), numeral(node.expression)
-        value = top / bottom if top is not None and bottom else None
-    if value is None:
-        raise UnsupportedQuery(what, advice)
-    return value
-
-
-def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
+def aggregate(node: exp.Expression, schema: Schema) -> Statistic:
+    """Return the statistic that an aggregate asks for."""
+    divided = ratio_of(node, lambda each: aggregate(each, schema))
+    if divided is not None:
+        return divided
+    node, where = _filtered(node, schema)
     if isinstance(node, exp.Count):
         only(node, "this", "big_int")
-        if isinstance(node.this, exp.Distinct):
+        if isinstance(node.this, exp.Distinct) and where is None:
             return _people(node.this, schema)
         every = isinstance(node.this, exp.Star) and not any(node.this.args.values())
         one = isinstance(node.this, exp.Literal) and not node.this.is_string  # COUNT(1)
-        return query.count() if every or one else _of(node, query.count)
-    if isinstance(node, exp.Avg) and isinstance(node.this, exp.Case):
-        only(node, "this")
-        return Statistic("proportion", condition=_share(node.this, schema))
+        if every or one:
+            return query.count() if where is None else about(query.count(), Choose(((where, ONE),)))
+        return _of(node, query.count, schema, where)
+    share = _share(node, schema) if where is None else None
+    if share is not None:
+        return Statistic("proportion", condition=share)
     makers: dict[type[exp.Expression], Callable[[str], Statistic]] = {
         exp.Sum: query.sum,
         exp.Avg: query.mean,
@@ -321,10 +394,21 @@ def _aggregate(node: exp.Expression, schema: Schema) -> Statistic:
         exp.Max: query.max,
     }
     if type(node) in makers:
-        return _of(node, makers[type(node)])
+        return _of(node, makers[type(node)], schema, where)
+    if where is not None:
+        refuse(exp.Filter())
     if node.key == "anonymous" and str(node.this).upper() == "CDF" and len(node.expressions) == 1:
-        return Statistic("cdf", column_name(node.expressions[0]))
-    return _quantile(node)
+        return about(Statistic("cdf"), argument(node.expressions[0], schema))
+    return quantile_of(node, schema)
+
+
+def _filtered(node: exp.Expression, schema: Schema) -> tuple[exp.Expression, Condition | None]:
+    """Return the aggregate and the condition of FILTER (WHERE condition)."""
+    if not isinstance(node, exp.Filter):
+        return node, None
+    only(node, "this", "expression")
+    only(node.expression, "this")
+    return node.this, condition_of(node.expression.this, schema)
 
 
 def _people(node: exp.Distinct, schema: Schema) -> Statistic:
@@ -341,39 +425,21 @@ def _people(node: exp.Distinct, schema: Schema) -> Statistic:
     return query.people()
 
 
-def _of(node: exp.Expression, make: Callable[[str], Statistic]) -> Statistic:
+def _of(node: exp.Expression, make: Callable[[str], Statistic], schema: Schema, where: Condition | None) -> Statistic:
+    """Return a statistic of a column or expression; with FILTER, of the rows where its condition is true."""
     only(node, "this", "big_int")
-    return make(column_name(node.this))
+    inner = argument(node.this, schema)
+    return about(make(""), inner if where is None else Choose(((where, inner),)))
 
 
-def _quantile(node: exp.Expression) -> Statistic:
-    """Return QUANTILE_CONT(x, q), or what other engines call it."""
-    column: exp.Expression
-    if node.key == "anonymous" and str(node.this).upper() in ("QUANTILE_CONT", "QUANTILE_DISC"):
-        if len(node.expressions) != 2:
-            raise UnsupportedQuery("a quantile without its share", _QUANTILE)
-        column, level = node.expressions
-    elif isinstance(node, exp.Quantile):
-        only(node, "this", "quantile")
-        column, level = node.this, node.args["quantile"]
-    elif isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont | exp.PercentileDisc):
-        only(node, "this", "expression")
-        only(node.this, "this")
-        order = node.expression.expressions if isinstance(node.expression, exp.Order) else []
-        if len(order) != 1 or not isinstance(order[0], exp.Ordered) or order[0].args.get("desc"):
-            raise UnsupportedQuery("this WITHIN GROUP", _QUANTILE)
-        column, level = order[0].this, node.this.this
-    else:
-        refuse(node)
-    share = _edge(level, "a share that is not a number", _QUANTILE)
-    return query.quantile(column_name(column), share)
-
-
-def _share(node: exp.Case, schema: Schema) -> Condition:
-    """Return the condition of CASE WHEN condition THEN 1 ELSE 0 END."""
-    only(node, "ifs", "default")
-    branches = node.args["ifs"]
-    ends = [branch.args.get("true") for branch in branches] + [node.args.get("default")]
+def _share(node: exp.Expression, schema: Schema) -> Condition | None:
+    """Return the condition of AVG(CASE WHEN condition THEN 1 ELSE 0 END), or None."""
+    if not isinstance(node, exp.Avg) or not isinstance(node.this, exp.Case) or node.this.this is not None:
+        return None
+    only(node, "this")
+    only(node.this, "ifs", "default")
+    branches = node.this.args["ifs"]
+    ends = [branch.args.get("true") for branch in branches] + [node.this.args.get("default")]
     if len(branches) != 1 or [None if end is None else numeral(end) for end in ends] != [1, 0]:
-        raise UnsupportedQuery("this CASE", "A share is written AVG(CASE WHEN condition THEN 1 ELSE 0 END).")
+        return None
     return condition_of(branches[0].this, schema)

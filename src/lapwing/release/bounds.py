@@ -30,19 +30,21 @@ from ..errors import CannotDeclare, UnsupportedQuery
 from ..exact import Number
 from ..ledger.ledger import Ledger
 from ..measure.cells import Progress
-from ..measure.tree import margins
 from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE
+from ..noise.weighted import margins
 from ..plan.clipped import Share, share_text
 from ..plan.plan import Plan
 from ..plan.planning import make_plan
 from ..question.condition import parse_condition
-from ..question.query import count, quoted
+from ..question.derived import sources_of
+from ..question.query import columns_of, count, quoted
 from ..question.schema import Column, Schema, number, plain
 from ..question.sql import make_query
+from .found import bounds_cell
 from .pipeline import make_release
-from .result import Release, bar_text
+from .result import Release
 
 _LARGEST = 10**15
 _NEAR = 10
@@ -92,9 +94,16 @@ def plan_bounds(schema: Schema, column: str, *, epsilon: Number, where: str | No
     name, declared = schema.column(column)
     if declared.kind not in ("number", "integer"):
         raise UnsupportedQuery(f'bounds of "{name}", which is not a number', 'Declare type = "number" or "integer".')
+    if declared.is_computed:
+        raise UnsupportedQuery(f'bounds of "{name}", which is computed', "They follow from those of its columns.")
     wide = _widened(schema, name)
     open_ended = replace(schema, columns={**schema.columns, name: plain(declared.kind)})
     condition = None if where is None else parse_condition(where, open_ended)
+    used = [] if condition is None else [each for each in columns_of(condition) if schema.columns[each].is_computed]
+    if name in sources_of(schema, used):
+        raise UnsupportedQuery(
+            f'a condition on what is computed from "{name}"', "Its bounds are what is asked: leave it out."
+        )
     query = make_query([count()], [name], condition, wide, {name: edges(declared.kind == "integer")})
     return make_plan(wide, query, epsilon=epsilon)
 
@@ -307,7 +316,7 @@ class Bounds:
         lines = [f"{head}   protects {self.release.protects}"]
         if self._occupied:
             rows = [
-                [_shown(low), _shown(high), report.shown(value), bar_text(value, least, most)]
+                [_shown(low), _shown(high), report.shown(value), report.bar_text(value, least, most)]
                 for low, high, value, least, most in self.occupied
             ]
             lines.append(report.text_table(["from", "to", "rows", "error bar"], rows, ()))
@@ -324,6 +333,9 @@ class Bounds:
         if not self.release.private:
             lines.append("NOT PRIVATE: made with noise for tests.")
         return "\n".join([*lines, self.charged])
+
+    def _repr_html_(self) -> str:
+        return bounds_cell(self)
 
     def __repr__(self) -> str:
         return f"Bounds({self.name!r}, entry={self.entry}, {len(self._occupied):,} occupied bins)"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,80 +14,143 @@ from numpy.typing import NDArray
 from ..measure.cells import Column
 from ..measure.measurement import Estimate
 from ..plan.plan import Plan
+from ..question.bins import bin_names
 from ..question.codes import Key, written
-from ..question.schema import bin_names
+from ..question.query import ENDINGS
 from . import arrow
 
 
-def ends(estimates: Mapping[str, Estimate]) -> list[tuple[str, Column]]:
-    """Return the columns of estimates under their names."""
-    endings = "", "_low", "_high"
-    return [
-        (f"{name}{ending}", end) for name, each in estimates.items() for ending, end in zip(endings, each, strict=True)
+def ends(estimates: Mapping[str, Estimate], marks: Mapping[str, Column] | None = None) -> list[tuple[str, Column]]:
+    """Return the columns of estimates under their names, and after all of them those of their quality, if given."""
+    value, low, high, quality = ENDINGS
+    found = [
+        (f"{name}{ending}", end)
+        for name, each in estimates.items()
+        for ending, end in zip((value, low, high), each, strict=True)
     ]
+    return [*found, *((f"{name}{quality}", mark) for name, mark in (marks or {}).items())]
+
+
+_TOTAL = "Total"
 
 
 class KeyColumn(NamedTuple):
-    """A column of keys, or of their labels: its name, which key of the question it shows, and a value for each."""
+    """A column of keys, or of their labels: its name, which key of the question it shows, and a value for each.
+
+    If some tables of the answer do not have the key, the last value is None, for rows that are summed over it.
+    """
 
     name: str
     at: int
-    values: tuple[Key, ...]
+    values: tuple[Key | None, ...]
     is_label: bool = False
+    summed: tuple[int, ...] = ()
+    """The keys that a column of GROUPING says of each row whether it is summed over them."""
+
+    @property
+    def keys(self) -> list[Key]:
+        """Its values, without that of rows that are summed over the key."""
+        return [value for value in self.values if value is not None]
+
+    @property
+    def is_key(self) -> bool:
+        """Whether it has keys."""
+        return not self.is_label and not self.summed
+
+
+def key_texts(columns: Sequence[KeyColumn], at: int) -> tuple[str, ...]:
+    """Return the text of each value of a key: its code, after its label if it has one."""
+    codes, *labels = ([str(written(value)) for value in each.values] for each in columns if each.at == at)
+    if not labels:
+        return tuple(codes)
+    pairs = zip(labels[0], codes, strict=True)
+    return tuple(code if label == code else f"{label} ({code})" for label, code in pairs)
 
 
 def key_columns(plan: Plan) -> list[KeyColumn]:
     """Return the columns of an answer that say which group a row is: each key, and its label after it, if it has one.
 
-    Labels are named like ward_label; a number follows if something else has that name.
+    Those of GROUPING follow.  Labels are named like ward_label; a number follows if something else has that name.
     """
     query, bins = plan.query, dict(plan.query.edges)
     names = query.titles or query.by
-    endings = "", "_low", "_high"
-    taken = {*names, *(f"{statistic.name}{ending}" for statistic in query.statistics for ending in endings)}
+    taken = {*names, *(f"{statistic.name}{ending}" for statistic in query.statistics for ending in ENDINGS)}
     used = {name.casefold() for name in taken}
     found = []
+    asked = {key for table in query.tables for key in table}
+    if plan.several is not None:  # a county shows its region
+        asked |= {each.parent for each in plan.several.levels if each.child in asked}
     for at, (key, name) in enumerate(zip(query.by, names, strict=True)):
+        if key not in asked:
+            continue
+        over = () if all(key in table for table in query.tables) else (None,)
         column = plan.schema.columns[key]
         keys = bin_names(bins[key], column) if key in bins else column.group_keys or ()
-        found.append(KeyColumn(name, at, keys))
+        found.append(KeyColumn(name, at, (*keys, *over)))
         if key not in bins and column.group_labels is not None:
             label, number = f"{name}_label", 1
             while label.casefold() in used:
                 number += 1
                 label = f"{name}_label_{number}"
             used.add(label.casefold())
-            found.append(KeyColumn(label, at, column.group_labels, is_label=True))
+            found.append(KeyColumn(label, at, (*column.group_labels, *over), is_label=True))
+    for name, keys in query.grouping:
+        found.append(KeyColumn(name, -1, tuple(range(2 ** len(keys))), summed=tuple(map(query.by.index, keys))))
     return found
 
 
-def key_array(keys: Sequence[Key]) -> Column:
-    """Return the keys of a column as Parquet stores them; if some are texts, all are."""
-    values = [written(key) for key in keys]
+def total_name(columns: Sequence[KeyColumn]) -> str:
+    """Return what people read where a row is summed over a key; files have nothing there (NULL)."""
+    taken = {str(key) for each in columns for key in each.keys}
+    return _TOTAL if _TOTAL not in taken else f"({_TOTAL})"
+
+
+def key_array(keys: Sequence[Key | None]) -> Column:
+    """Return the keys of a column as Parquet stores them; if some are texts, all are.  None is NULL."""
+    values = [None if key is None else written(key) for key in keys]
     if any(isinstance(value, str) for value in values):
-        return np.array([str(value) for value in values], dtype=object)
-    return np.array(values)
+        return np.array([None if value is None else str(value) for value in values], dtype=object)
+    gone = [value is None for value in values]
+    there = np.array([values[0] if value is None else value for value in values])
+    return np.ma.masked_array(there, gone) if any(gone) else there
 
 
-def days_or_keys(keys: Sequence[Key]) -> Column:
+def days_or_keys(keys: Sequence[Key | None]) -> Column:
     """Return the keys of a column as Arrow stores them: as for Parquet, but dates as days."""
-    return arrow.days(keys) if all(isinstance(each, date) for each in keys) else key_array(keys)
+    return arrow.days(keys) if all(key is None or isinstance(key, date) for key in keys) else key_array(keys)
 
 
-def key_values(keys: Sequence[Key]) -> NDArray[Any]:
+def key_values(keys: Sequence[Key | None]) -> NDArray[Any]:
     """Return keys as an array: whole numbers and truth values as such, and anything else as objects."""
     plain = {type(each) for each in keys} in ({int}, {bool})
     return np.array(keys) if plain else np.array([*keys, None], dtype=object)[:-1]
 
 
-def csv_text(table: Mapping[str, list[Any]], *, header: bool = True) -> str:
-    """Return plain columns as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+def csv_text(table: Mapping[str, list[Any]], *, header: bool = True, whole: Collection[str] = ()) -> str:
+    """Return plain columns as CSV; those that ``whole`` names have all of their digits, because they add up."""
+    text = _Lines()
+    writer = csv.writer(text, lineterminator="\r\n")
     if header:
         writer.writerow(table)
-    cells = (
-        [str(cell).lower() if isinstance(cell, bool) else written(cell) for cell in each] for each in table.values()
-    )
+    cells = ([_digits(cell) if name in whole else _csv_cell(cell) for cell in each] for name, each in table.items())
     writer.writerows(zip(*cells, strict=True))
-    return text.getvalue()
+    return "".join(text)
+
+
+class _Lines(list[str]):
+    """The lines of a CSV file, which end in \\n: a text with \\r in it is quoted only if lines end in \\r\\n."""
+
+    def write(self, line: str) -> None:
+        """Add a line."""
+        self.append(line.removesuffix("\r\n") + "\n")
+
+
+def _csv_cell(cell: Any) -> Any:
+    return str(cell).lower() if isinstance(cell, bool) else written(cell)
+
+
+def _digits(number: float | None) -> str | float | None:
+    """Return a number with all of its digits: usual texts leave out those that are not needed to tell floats apart."""
+    if number is None or Decimal(repr(number)) == Decimal(number):
+        return number
+    return f"{Decimal(number):f}"

@@ -39,16 +39,19 @@ from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE
 from ..noise.sampler import discrete_laplace
+from ..optional import library
 from ..plan.plan import bar_confidence
 from ..question.codes import Key, written
 from ..question.condition import parse_condition
+from ..question.derived import check_computable, columns_in
+from ..question.join import described_joins
 from ..question.query import Condition, count, named, quoted
 from ..question.schema import MAX_ROWS_PER_PERSON, Column, Schema, keys
 from . import arrow
 from .columns import csv_text, ends, key_values
+from .found import discovery_cell
 from .pipeline import answered, unfit
 from .recorded import charged, modified_after
-from .result import library
 
 MOST_DELTA = Fraction(1, 100)
 _TEXT_ROWS = 40
@@ -111,11 +114,13 @@ class KeyPlan:
             "query": self.text,
             "column": self.name,
             "neighbors": schema.neighbors,
-            "columns": {name: schema.columns[name].read_as() for name in self.lowered.columns},
+            "columns": columns_in(schema, self.where, self.lowered.columns),
             "keys_per_person": self.keys_per_person,
         }
         if described := schema.file.describe():
             question["file"] = described
+        if joins := described_joins(schema, self.lowered.columns):
+            question["joins"] = joins
         if schema.version is not None:
             question["version"] = schema.version
         return question if schema.person is None else {**question, "person": schema.person}
@@ -174,6 +179,8 @@ def plan_keys(
             f'keys of "{name}", which is a number',
             "Keys are texts, whole numbers, dates or truth values.  Group a number by bins: declare edges.",
         )
+    if declared.is_computed:
+        raise UnsupportedQuery(f'keys of "{name}", which is computed', "Its keys follow from its declaration.")
     per_person = keys_per_person
     if schema.person is None:
         if per_person not in (None, 1) or isinstance(per_person, bool):
@@ -183,6 +190,8 @@ def plan_keys(
     per_person = schema.most_rows if per_person is None else per_person
     bound = exact.whole(per_person, "keys_per_person", MAX_ROWS_PER_PERSON)
     condition = where if where is None or isinstance(where, Condition) else parse_condition(where, schema)
+    if condition is not None:
+        check_computable(condition, schema)
     plan = KeyPlan(schema, name, condition, exact.epsilon(epsilon), exact.delta(delta), bound)
     if not 0 < plan.delta <= MOST_DELTA:
         raise InvalidParameter(
@@ -250,7 +259,7 @@ def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None)
     answer = entry.answer
     if not isinstance(answer, dict) or len(answer.get("keys", ())) != len(answer.get("counts", [None])):
         raise unfit(ledger)
-    epsilon, delta, recorded_at = ledger.after(entry.number)
+    epsilon, delta, recorded_at, _ = ledger.after(entry.number)
     return Discovery(
         plan, entry.number, entry.answered, answer, epsilon.remaining, delta.remaining, analyst,
         completed=entry.repeated and not entry.answered, recorded_at=recorded_at,
@@ -444,7 +453,7 @@ class Discovery:
     def __str__(self) -> str:
         plan = self.plan
         head = f'Keys of "{plan.name}" in "{plan.schema.name}"   ε = {exact.text(plan.epsilon)}   '
-        lines = [f"{head}δ = {exact.text(plan.delta)}   protects {self._protects()}"]
+        lines = [f"{head}δ = {exact.text(plan.delta)}   protects {self.protects}"]
         if self.keys:
             rows = [
                 [str(written(key)), report.shown(value), f"± {report.shown(self._margin)}"]
@@ -457,7 +466,9 @@ class Discovery:
             lines.append(f"  No key reached the threshold of {self.threshold:,} {plan.counted}.")
         return "\n".join([*lines, self.note, self.charged])
 
-    def _protects(self) -> str:
+    @property
+    def protects(self) -> str:
+        """Who is protected, in words."""
         if self.plan.schema.person is None:
             return "each row, taken to be one person"
         most = "1 key" if self.plan.keys_per_person == 1 else f"{self.plan.keys_per_person} keys"
@@ -478,6 +489,9 @@ class Discovery:
         """What was charged and what is left, as a sentence."""
         left = f"Left: ε = {exact.text(self.remaining)}, δ = {exact.text(self.remaining_delta)}"
         return charged(self, f"ε = {exact.text(self.epsilon)}, δ = {exact.text(self.delta)}", left)
+
+    def _repr_html_(self) -> str:
+        return discovery_cell(self)
 
     def __repr__(self) -> str:
         return f"Discovery({self.plan.name!r}, entry={self.entry}, {len(self.keys):,} keys)"

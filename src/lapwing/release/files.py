@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 from numpy.typing import NDArray
 
+from ..engine.connection import measure_progress
 from ..engine.table import interruptible
 from ..measure.cells import Progress
 from ..question.query import literal
@@ -103,7 +104,7 @@ def _write_parts(
 @contextmanager
 def _connected() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(":memory:") as connection:
-        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+        measure_progress(connection)
         yield connection
 
 

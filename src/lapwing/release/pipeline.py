@@ -8,11 +8,13 @@ names a person column, else for rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, TypeVar
+
+import numpy as np
 
 from ..engine.table import COMPLETE, Integers, Table
 from ..errors import LedgerError
@@ -22,6 +24,8 @@ from ..measure.cells import Progress, recorded
 from ..measure.measurement import Exact
 from ..noise.entropy import SYSTEM, Entropy
 from ..plan.plan import Plan
+from ..plan.several import described_strategy
+from ..question.join import described_joins
 from .result import Release
 
 T = TypeVar("T")
@@ -116,17 +120,21 @@ def make_release(
     def check() -> None:
         table.check(plan.schema, plan.columns)
 
-    def tally() -> Tally:
-        return Tally(table.tally(plan.schema, plan.lowered, progress))
+    def tallies() -> list[Tally]:
+        if plan.several is not None:
+            return [Tally(each) for each in table.tally_tables(plan.schema, plan.lowered, progress)]
+        return [Tally(table.tally(plan.schema, plan.lowered, progress))]
 
     if ledger is None:  # claim P5: only the public number of rows is asked; it needs neither noise nor ε
         check()
-        return Release(plan, None, False, {"cells": [], "rows": tally().rows}, None, None)
+        return Release(plan, None, False, {"cells": [], "rows": tallies()[0].rows}, None, None)
 
     def noisy() -> dict[str, Any]:
-        return table.guarded("failed while noise was added", COMPLETE, lambda: _noisy(plan, tally(), entropy, progress))
+        return table.guarded(
+            "failed while noise was added", COMPLETE, lambda: _noisy(plan, tallies(), entropy, progress)
+        )
 
-    asked = _as_recorded(plan, ledger)
+    asked = as_recorded(plan, ledger)
     entry, answer = answered(ledger, asked, plan.epsilon, analyst=analyst, check=check, noisy=noisy)
     return released(plan, ledger, replace(entry, answer=answer), analyst)
 
@@ -134,10 +142,10 @@ def make_release(
 def released(plan: Plan, ledger: Ledger, entry: Entry, analyst: str | None) -> Release:
     """Return the release of an entry with an answer; refuse an answer that does not fit its question."""
     completed = entry.repeated and not entry.answered
-    left, _, recorded_at = ledger.after(entry.number)
+    after = ledger.after(entry.number)
     release = Release(
-        plan, entry.number, entry.answered, entry.answer, left.remaining, analyst,
-        completed=completed, recorded_at=recorded_at,
+        plan, entry.number, entry.answered, entry.answer, after.epsilon.remaining, analyst,
+        completed=completed, recorded_at=after.recorded_at, budget=after.epsilon, head=after.head,
     )  # fmt: skip
     try:
         release.cells  # noqa: B018  # read from the record now, and kept
@@ -149,7 +157,7 @@ def released(plan: Plan, ledger: Ledger, entry: Entry, analyst: str | None) -> R
 def question(plan: Plan) -> dict[str, Any]:
     """Return what identifies the question in the ledger: everything public that the noisy integers depend on."""
     schema = plan.schema
-    names = sorted(plan.columns)
+    names = sorted(plan.declared)
     question: dict[str, Any] = {
         "source": schema.name,
         "query": plan.query.text,
@@ -161,6 +169,10 @@ def question(plan: Plan) -> dict[str, Any]:
         question["every_row_counts"] = False
     if described := schema.file.describe():
         question["file"] = described
+    if joins := described_joins(schema, plan.columns):
+        question["joins"] = joins
+    if plan.strategy is not None:
+        question["tables"] = described_strategy(plan.strategy, plan.query.by)
     if schema.version is not None:
         question["version"] = schema.version
     if schema.person is not None:
@@ -168,12 +180,16 @@ def question(plan: Plan) -> dict[str, Any]:
     return question
 
 
-def _as_recorded(plan: Plan, ledger: Ledger) -> dict[str, Any]:
+_MOST_BINS = 6
+"""Of how many columns with declared bins the forms of earlier builds are looked for: there are 2^k of them."""
+
+
+def as_recorded(plan: Plan, ledger: Ledger) -> dict[str, Any]:
     """Return the question; as the ledger has it, if it has it with declared bins written out, as earlier builds did."""
     asked, query = question(plan), plan.query
     declared = [(name, borders) for name in query.by if (borders := plan.schema.columns[name].edges) is not None]
     bins = [pair for pair in declared if pair[0] not in dict(query.edges)]
-    if bins and ledger.find(asked, plan.epsilon, Fraction(0)) is None:
+    if 0 < len(bins) <= _MOST_BINS and ledger.find(asked, plan.epsilon, Fraction(0)) is None:
         for some in (some for number in range(1, len(bins) + 1) for some in combinations(bins, number)):
             other = question(replace(plan, query=replace(query, edges=tuple(sorted([*query.edges, *some])))))
             if ledger.find(other, plan.epsilon, Fraction(0)) is not None:
@@ -189,16 +205,22 @@ def _given_names(plan: Plan) -> dict[str, Any]:
     return {name: each for name, each in (("names", columns), ("titles", titles)) if each}
 
 
-def _noisy(plan: Plan, tally: Tally, entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:
-    """Return the integers with noise, as they are recorded; the tally is not passed on."""
+def _noisy(plan: Plan, tallies: Sequence[Tally], entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:
+    """Return the integers with noise, as they are recorded; the tallies, one for each table, are not passed on.
+
+    The cells of several tables are one after the other in one column.
+    """
     answer = _given_names(plan)
     public = None
     if any(each.public_rows for each in plan.measured) or plan.counts_publicly:
-        public = answer["rows"] = tally.rows
+        public = answer["rows"] = tallies[0].rows
     cells = []
     for number, part in enumerate(plan.parts):
-        setting = plan.setting(part, public)
-        cells.append(part.measurement.noisy(tally.exact(plan, number), setting, entropy, progress))
+        tables = [
+            part.measurement.noisy(tally.exact(plan, number), setting, entropy, progress)
+            for tally, setting in zip(tallies, plan.settings(part, public), strict=True)
+        ]
+        cells.append([np.concatenate(some) if len(some) > 1 else some[0] for some in zip(*tables, strict=True)])
     answer["cells"] = recorded(cells)
     if not entropy.private:
         answer["private"] = False

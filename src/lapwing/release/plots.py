@@ -1,64 +1,192 @@
-"""Charts of a release, with Altair: bars and points for groups, a curve with a band for a distribution function."""
+"""Charts of a release and of a comparison: their numbers and public words, as ``lapwing.charts`` draws them."""
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Sequence
-from itertools import product
-from typing import Any
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import exact
+from ..charts.numbers import ChartKey, Drawn, Numbers
+from ..charts.panels import chart_of
+from ..errors import InvalidParameter, InvalidRequest
 from ..measure.measurement import Estimate
 from ..plan.plan import Plan
-from ..question.codes import written
-from .columns import KeyColumn
-from .legend import about_key, about_statistic, axis
+from ..question.cut import WHOLE
+from ..question.query import Statistic
+from .columns import KeyColumn, key_texts, total_name
+from .cutting import numbers
+from .legend import about_key, about_statistic, axis, percent
+from .quality import NOISY, NOTHING, UNKNOWN, Marks, statistic_range
+
+if TYPE_CHECKING:
+    from .comparison import Comparison
+    from .result import Release
+
+_FROM_ZERO = ("count", "people", "sum", "proportion", "cdf")
+"""Statistics whose axis begins at 0."""
 
 
-def chart(altair: Any, plan: Plan, name: str, title: str, columns: Sequence[KeyColumn], estimate: Estimate) -> Any:
-    """Return the chart of one statistic of a release."""
-    title = _harmless(title)
-    ends = [end.tolist() for end in estimate]
-    rows = [{"value": value, "low": low, "high": high} for value, low, high in zip(*ends, strict=True)]
-    groups = [_texts(columns, at) for at in range(len(plan.query.by))]
-    names = [_harmless(axis(each.name, about_key(plan, each.at))) for each in columns if not each.is_label]
-    if plan.query.statistics[0].kind == "cdf":
-        return _curve(altair, plan, title, names, groups, rows)
-    for row, group in zip(rows, product(*groups), strict=True):
-        row["group"] = ", ".join(group) or "all"
-    base = altair.Chart(altair.Data(values=rows), title=title).encode(
-        y=altair.Y("group:N", sort=None, title=", ".join(names) or None)
-    )
-    statistic = next(each for each in plan.query.statistics if each.name == name)
-    scale = altair.Scale(zero=statistic.level is None)
-    along = _harmless(axis(name, about_statistic(plan, statistic), titled=False))
-    across = altair.X("low:Q", title=along, scale=scale)
-    bars = base.mark_rule(strokeWidth=2).encode(x=across, x2="high:Q")
-    return bars + base.mark_point(filled=True, size=60, opacity=1).encode(x="value:Q")
-
-
-def _curve(
-    altair: Any, plan: Plan, title: str, names: Sequence[str], groups: Sequence[Sequence[str]], rows: list[Any]
+def release_chart(
+    release: Release, statistic: str | None, kind: str | None, theme: str | None, width: int | None
 ) -> Any:
-    """Return a distribution function as a curve with a band, one for each group of the keys before the bins."""
+    """Return the chart of a release: of one statistic, or of all of them."""
+    names = _asked(statistic, [str(each.name) for each in release.plan.query.statistics])
+    _refuse_several(release)
+    keys = _keys(release.plan, release.key_columns, release._keys.at(numbers(release._groups)))
+    about, marks = _about(release), release.qualities
+    shown = [
+        _numbers(release, each, keys, marks[str(each.name)], about if len(names) == 1 else [])
+        for each in release.plan.query.statistics
+        if each.name in names
+    ]
+    return chart_of(shown, kind, theme, width, f"Release from {release.plan.schema.name}", about)
+
+
+def comparison_chart(
+    found: Comparison, statistic: str | None, kind: str | None, theme: str | None, width: int | None
+) -> Any:
+    """Return the chart of a comparison: of one number, or of all of them."""
+    names = _asked(statistic, list(found.estimates))
+    columns, plan = found.key_columns, found.release.plan
+    at = {column.at: places for column, places in zip(columns, found._places(), strict=True)}
+    keys = [
+        ChartKey(column.name, key_texts(columns, column.at), tuple(at[column.at].tolist()), *_order(column, None))
+        for column in columns
+        if column.is_key
+    ]
+    sure = f"{percent(found.confidence)} error bars{' for all cells at once' if found.simultaneous else ''}"
+    entry = "" if found.entry is None else f", entry {found.entry}"
+    about = [*_not_private(found.release.private), f"{plan.schema.name}{entry}: {sure}"]
+    shown = []
+    for each in found.compared:
+        if each.name in names:
+            drawn = _drawn(found.estimates[each.name], found.qualities[each.name], each.low, each.high, found.suppress)
+            notes = about if len(names) == 1 else []
+            title = f"{each.name}: {found.what}" if len(names) == 1 else each.name
+            shown.append(Numbers(title, tuple(notes), each.name, tuple(keys), drawn, zero=each.kind != "ratio"))
+    return chart_of(shown, kind, theme, width, found.what, about)
+
+
+def _asked(statistic: str | None, known: Sequence[str]) -> list[str]:
+    if statistic is None:
+        return list(known)
+    if not isinstance(statistic, str) or statistic not in known:
+        raise InvalidParameter(statistic, "statistic", f"one of {', '.join(known)}")
+    return [statistic]
+
+
+def _refuse_several(release: Release) -> None:
+    """Refuse a chart of several tables at once."""
+    if len(release.tables) > 1:
+        which = ", ".join(f'"{name}"' for name in release.tables[-1])
+        raise InvalidRequest(
+            "A chart shows one table, and the release has several", f"Choose one: answer.table({which}).plot()."
+        )
+
+
+def _about(release: Release) -> list[str]:
+    """Return what is said about all numbers of a release."""
+    plan = release.plan
+    bars = f"{percent(release.confidence)} error bars{' for all cells at once' if release.simultaneous else ''}"
+    if all(str(each.name) in release._without_bars for each in plan.query.statistics):
+        bars = "without error bars"
+    entry = "the number of rows is public" if release.entry is None else f"ε = {exact.text(plan.epsilon)}"
+    where = "" if release.entry is None else f", entry {release.entry}"
+    found = [*_not_private(release.private), f"{plan.schema.name}{where}: {bars}, {entry}"]
+    if release.shown != WHOLE:
+        found.append(f"{len(release):,} of {plan.groups:,} groups: {release.shown.text}")
+    if release.view == "nonnegative":
+        found.append("Without negative numbers: biased.")
+    return found
+
+
+def _not_private(private: bool) -> list[str]:
+    return [] if private else ["NOT PRIVATE: made with noise for tests."]
+
+
+def _numbers(
+    release: Release, statistic: Statistic, keys: Sequence[ChartKey], marks: Marks, about: Sequence[str]
+) -> Numbers:
+    """Return what a chart shows of one statistic."""
+    plan, name = release.plan, str(statistic.name)
+    words = about_statistic(plan, statistic)
+    drawn = _drawn(release.estimates[name], marks, *statistic_range(plan, statistic), release.suppress)
+    along = axis(name, words, titled=False)
+    if statistic.kind == "cdf":
+        along = "share of rows below" if statistic.weight is None else "share of the weight below"
+        keys = [*keys[:-1], _upper_ends(plan, keys[-1])]
+    title = f"{name}: {words['title']}" if "title" in words else name
+    zero = statistic.kind in _FROM_ZERO
+    whole = release.shown == WHOLE
+    return Numbers(title, tuple(about), along, tuple(keys), drawn, zero=zero, whole=whole)
+
+
+def _drawn(estimate: Estimate, marks: Marks, low: float, high: float, suppress: bool) -> tuple[Drawn, ...]:
+    """Return each number as it is drawn; ``low`` and ``high`` are the ends of what is possible."""
+    values, lows, highs = (_plain(end) for end in estimate)
+    found = []
+    for value, bottom, top, mark in zip(values, lows, highs, marks.tolist(), strict=True):
+        if mark == UNKNOWN or (bottom is None) != (top is None):
+            bottom = top = None
+        found.append(
+            Drawn(
+                value,
+                bottom,
+                top,
+                usable=mark not in (NOISY, NOTHING),
+                informs=mark != NOTHING,
+                missing="left out: too noisy" if suppress else "no number",
+                low_bound=bottom is not None and bottom <= low and mark != NOTHING,
+                high_bound=top is not None and top >= high and mark != NOTHING,
+                quality=str(mark),
+            )
+        )
+    return tuple(found)
+
+
+def _plain(end: NDArray[Any]) -> list[float | None]:
+    """Return numbers for JSON: None where there is none."""
+    masked = np.ma.asarray(end)
+    return [None if each is None or not math.isfinite(each) else each for each in masked.tolist()]
+
+
+def _keys(plan: Plan, columns: Sequence[KeyColumn], places: Sequence[NDArray[np.int64]]) -> list[ChartKey]:
+    """Return the keys of the groups; a table without keys is a total if there were others with it."""
+    found = [
+        ChartKey(
+            axis(each.name, about_key(plan, each.at)),
+            key_texts(columns, each.at),
+            tuple(places[each.at].tolist()),
+            *_order(each, plan),
+        )
+        for each in columns
+        if each.is_key
+    ]
+    if not found and plan.several is not None:
+        return [ChartKey("", (total_name(columns),), (0,))]
+    return found
+
+
+def _order(column: KeyColumn, plan: Plan | None) -> tuple[bool, tuple[float | str, ...] | None]:
+    """Return whether the values of a key follow one another, and where they lie on an axis if they are days."""
+    if column.values and all(isinstance(value, date) for value in column.values):
+        days = [value.isoformat() for value in column.values if isinstance(value, date)]
+        return days == sorted(days), tuple(days) if days == sorted(days) else None
+    if plan is None:
+        return False, None
+    key = plan.query.by[column.at]
+    declared = plan.schema.columns[key]
+    bins = key in dict(plan.query.edges) or declared.edges is not None
+    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in column.values)
+    return bins or (whole and declared.is_computed), None
+
+
+def _upper_ends(plan: Plan, key: ChartKey) -> ChartKey:
+    """Return the bins of a distribution function, each at its upper end."""
     edges = dict(plan.query.edges)[plan.query.by[-1]]
-    for i, (row, group) in enumerate(zip(rows, product(*groups), strict=True)):
-        row |= {"x": float(edges[i % (len(edges) - 1) + 1]), "group": ", ".join(group[:-1]) or "all"}
-    outer = ", ".join(names[:-1])
-    color = altair.Color("group:N", sort=None, title=outer) if outer else altair.Color("group:N", legend=None)
-    x = altair.X("x:Q", title=names[-1])
-    base = altair.Chart(altair.Data(values=rows), title=title).encode(x=x, color=color)
-    band = base.mark_area(opacity=0.25).encode(y=altair.Y("low:Q", title="share of rows below"), y2="high:Q")
-    return band + base.mark_line().encode(y="value:Q")
-
-
-def _texts(columns: Sequence[KeyColumn], at: int) -> list[str]:
-    """Return the text of each value of a key: its code, after its label if it has one."""
-    codes, *labels = ([_harmless(str(written(value))) for value in each.values] for each in columns if each.at == at)
-    if not labels:
-        return codes
-    return [code if label == code else f"{label} ({code})" for label, code in zip(labels[0], codes, strict=True)]
-
-
-def _harmless(text: str) -> str:
-    """Return a text that cannot end the script of a page: Altair writes charts into one, and does not escape them."""
-    return re.sub(r"<(?=[/!])", "<\u200b", text)
+    return ChartKey(key.title, key.texts, key.at, True, tuple(float(edge) for edge in edges[1:]))

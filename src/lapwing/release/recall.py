@@ -6,13 +6,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ..errors import InvalidParameter, InvalidSource, RequestError
+from ..errors import InvalidParameter, InvalidSource, LapwingError, RequestError
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
 from ..measure.quantiles import WITHOUT
 from ..plan.clipped import Clipped
 from ..plan.plan import Plan
 from ..plan.planning import make_plan
+from ..plan.several import recorded_strategy
 from ..question import sql
 from ..question.condition import condition_of, parsed
 from ..question.query import Condition, Query, named
@@ -47,10 +48,19 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery |
     return release if bounded is None else Bounds(release)
 
 
+def recorded_plan(schema: Schema, entry: Entry) -> Plan | None:
+    """Return the plan of a recorded release; None if the source does not know its columns any more."""
+    try:
+        return _plan(schema, entry, entry.question)
+    except (LapwingError, KeyError, TypeError, ValueError):
+        return None
+
+
 def _plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> Plan:
     query = _renamed(sql.parse(asked["query"], schema, recorded=True), entry)
     intervals = not any(name.endswith(WITHOUT) for name in asked["split"])
-    return make_plan(schema, query, epsilon=entry.epsilon, split=asked["split"], intervals=intervals)
+    strategy = recorded_strategy(asked["tables"], query.by) if "tables" in asked else None
+    return make_plan(schema, query, epsilon=entry.epsilon, split=asked["split"], intervals=intervals, strategy=strategy)
 
 
 def _renamed(query: Query, entry: Entry) -> Query:
@@ -87,7 +97,8 @@ def _where(schema: Schema, asked: dict[str, Any]) -> Condition | None:
 def _bounded(schema: Schema, asked: dict[str, Any]) -> Schema | None:
     """Return the schema of a question for bounds, in which the column spans all bins; None for other questions."""
     for name, described in asked.get("columns", {}).items():
-        if name in schema.columns and schema.columns[name].kind in ("number", "integer"):
+        column = schema.columns.get(name)
+        if column is not None and column.kind in ("number", "integer") and not column.is_computed:
             plan = plan_bounds(schema, name, epsilon=1)
             same = asked["query"].partition(" GROUP BY ")[2] == plan.query.text.partition(" GROUP BY ")[2]
             if same and described == plan.schema.columns[name].describe():

@@ -11,30 +11,38 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import duckdb
-import numpy as np
-from numpy.typing import NDArray
 
 from .. import exact, report
-from ..errors import InvalidParameter, MissingLibrary, OutputError, UnknownName
+from ..errors import OutputError, UnknownName
 from ..exact import Number
+from ..ledger.entry import Budget
 from ..measure.cells import Column, Progress, unpacked
-from ..measure.linear import Noisy
+from ..measure.linear import Groups, Noisy
 from ..measure.measurement import Estimate
 from ..noise.mechanism import NINETY_FIVE
+from ..optional import library
 from ..plan.plan import Plan, bar_confidence, level_of
-from ..question.codes import Key, written
+from ..plan.weighing import cannot_be_negative
+from ..question.codes import Key
+from ..question.cut import WHOLE, Cut
 from . import arrow, plots
-from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_columns, key_values
+from .afterwards import CLIPPED, FITTED, Afterwards
+from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_values, total_name
+from .cutting import numbers
 from .estimate import Estimator
 from .files import in_place_of, write_parquet
-from .legend import about_key, about_statistic, legend
+from .groups import GroupKeys
+from .legend import about_key, about_statistic, legend, percent, protects
+from .page import release_cell, release_page
+from .quality import Marks, bounded, suppressed, told
 from .recorded import age, charged, modified_after
+from .several import SeveralEstimator
+from .texts import text_columns
 
 TEXT_ROWS = 40
 """How many groups are printed unless all are asked for."""
@@ -44,7 +52,7 @@ _PIECE_ROWS = 250_000
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Afterwards):
     """The answer of a release: print it, or use ``rows``, ``to_pandas()``, ``to_dict()`` and so on.
 
     ``len(answer)`` is the number of groups, a loop goes over their ``rows``, and ``answer["count"]`` has the arrays
@@ -54,7 +62,9 @@ class Release:
     ``entry`` is its number in the ledger, None if the answer is public.  ``recorded_at`` is when it was recorded.
     ``modified_at`` is when the files of the table were modified, if this is a recorded answer and they were modified
     after it: then ask with a new version of the source.  ``at`` returns the same answer with other error bars,
-    ``nonnegative`` one without negative counts; both only read what was released, and cost nothing.
+    ``nonnegative`` one without negative counts, ``cut`` some of its groups in another order (``shown`` is the cut),
+    ``table`` one of several tables; all of them only read what was released, and cost nothing.  ``budget`` is what is
+    spent of the ledger's total ε, and ``head`` the hash of its last entry, when the answer was given.
     """
 
     plan: Plan
@@ -69,6 +79,11 @@ class Release:
     completed: bool = False
     recorded_at: str | None = None
     modified_at: str | None = None
+    suppress: bool = False
+    shown: Cut = WHOLE
+    rounded: bool = False
+    budget: Budget | None = None
+    head: str | None = None
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
         """Return the same answer with error bars of another confidence, or with bars for all cells at once."""
@@ -77,12 +92,18 @@ class Release:
             simultaneous=self.simultaneous if simultaneous is None else bool(simultaneous),
         )
 
-    def nonnegative(self) -> Release:
-        """Return a view in which counts, and sums that cannot be negative, are at least 0.
+    def nonnegative(self, *, rounded: bool = False) -> Release:
+        """Return a view in which counts, and sums that cannot be negative, are at least 0: biased.
 
-        Single cells are closer to the truth, but totals over many cells become too large: sum the unbiased view.
+        Of one table, negative numbers are shown as 0.  Single cells are closer to the truth then, but totals over many
+        cells become too large: sum the unbiased view.  Several tables are fitted so that they still add up exactly
+        (claim U8), whole numbers if ``rounded``; they have no error bars.
         """
-        return self._seen(view="nonnegative")
+        return self._seen(view="nonnegative", rounded=bool(rounded))
+
+    def showing(self, cut: Cut) -> Release:
+        """Return the same answer, of which a cut shows some groups."""
+        return self._seen(shown=cut)
 
     def beside(self, modified: datetime | None) -> Release:
         """Return the same answer; one that was recorded before its table was modified says so."""
@@ -91,8 +112,9 @@ class Release:
     def _seen(self, **changes: Any) -> Release:
         """Return another view of the same noisy integers, which are read from the record once."""
         other = replace(self, **changes)
-        if "cells" in vars(self):
-            vars(other)["cells"] = self.cells
+        for known in ("cells", "_made"):
+            if known in vars(self):
+                vars(other)[known] = vars(self)[known]
         return other
 
     @property
@@ -111,21 +133,34 @@ class Release:
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """The values and the ends of the error bars, as arrays with one number for each group."""
-        return self._estimates(slice(0, self.plan.groups))
+        return self._estimates(self._groups)
 
     @cached_property
-    def _estimator(self) -> Estimator:
+    def _groups(self) -> Groups:
+        """The groups that are shown, in their order."""
+        if self.shown == WHOLE:
+            return slice(0, self.plan.groups)
+        return self._keys.shown(self.shown, self._all_pieces, lambda some: dict(ends(self._estimates(some))))
+
+    @cached_property
+    def _estimator(self) -> Estimator | SeveralEstimator:
+        if self.plan.several is not None:
+            return SeveralEstimator(self.plan, self.cells, self.confidence, self.simultaneous, self._made)
         return Estimator(self.plan, self.cells, self.answer.get("rows"), self.confidence, self.simultaneous)
 
-    def _estimates(self, groups: slice) -> dict[str, Estimate]:
-        estimates = self._estimator.of(groups)
+    @cached_property
+    def _made(self) -> dict[Any, Any]:
+        """What was computed of several tables."""
+        return {}
+
+    def _estimates(self, groups: Groups) -> dict[str, Estimate]:
         names = [str(statistic.name) for statistic in self.plan.query.statistics]
         if self.view == "nonnegative":
-            estimates = [
-                Estimate(*(np.maximum(end, 0) for end in each)) if self._cannot_be_negative(name) else each
-                for name, each in zip(names, estimates, strict=True)
-            ]
-        return dict(zip(names, estimates, strict=True))
+            estimates = self._estimator.without_negative(groups, rounded=self.rounded)
+        else:
+            estimates = self._estimator.of(groups)
+        found = dict(zip(names, map(bounded, estimates), strict=True))
+        return suppressed(found, self._marks(groups)) if self.suppress else found
 
     @cached_property
     def _without_bars(self) -> set[str]:
@@ -135,14 +170,14 @@ class Release:
             str(each.name)
             for each in plan.query.statistics
             if any(not plan.parts[i].measurement.has_bars for i in plan.answering(each))
+            or (self.view == "nonnegative" and plan.several is not None and cannot_be_negative(plan, each))
         }
 
-    def _cannot_be_negative(self, name: str) -> bool:
-        (statistic,) = (each for each in self.plan.query.statistics if each.name == name)
-        if statistic.kind == "sum":
-            low = self.plan.schema.columns[statistic.column or ""].low
-            return low is not None and low >= 0
-        return statistic.kind in ("count", "people")
+    @property
+    def adding_up(self) -> set[str]:
+        """The names of counts and sums whose tables add up to the last digit."""
+        statistics = () if self.plan.several is None else self.plan.query.statistics
+        return {str(each.name) for each in statistics if each.is_linear}
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -151,30 +186,17 @@ class Release:
 
     @cached_property
     def group_keys(self) -> list[tuple[Key, ...]]:
-        """The keys of every group, in their public order."""
-        return list(product(*(each.values for each in self._key_columns if not each.is_label)))
+        """The keys of every group that is shown; of the whole answer, in their public order."""
+        return self._keys.tuples(self._groups)
 
     @cached_property
-    def _key_columns(self) -> list[KeyColumn]:
+    def _keys(self) -> GroupKeys:
+        return GroupKeys(self.plan)
+
+    @property
+    def key_columns(self) -> list[KeyColumn]:
         """The columns of keys, and of their labels."""
-        return key_columns(self.plan)
-
-    @cached_property
-    def _groups_of_keys(self) -> list[list[dict[str, Any]]]:
-        """For each key of the question, what a row of each of its groups has: the key, and its label."""
-        found: list[list[dict[str, Any]]] = [[] for _ in self.plan.query.by]
-        for each in self._key_columns:
-            some = found[each.at] or [{} for _ in each.values]
-            found[each.at] = [{**one, each.name: written(value)} for one, value in zip(some, each.values, strict=True)]
-        return found
-
-    def _places(self, groups: slice) -> list[NDArray[np.int64]]:
-        """Return, for each column of keys and labels, which of them each group has; the last key changes fastest."""
-        places, left = [], np.arange(groups.start, groups.stop)
-        for some in reversed(self._groups_of_keys):
-            left, place = np.divmod(left, len(some))
-            places.append(place)
-        return [places[::-1][each.at] for each in self._key_columns]
+        return self._keys.columns
 
     @property
     def columns(self) -> list[dict[str, Any]]:
@@ -182,8 +204,10 @@ class Release:
         described: list[dict[str, Any]] = [
             {"name": each.name, "kind": "label", "of": self.keys[each.at]}
             if each.is_label
+            else {"name": each.name, "kind": "grouping", "of": [self.keys[i] for i in each.summed]}
+            if each.summed
             else {"name": each.name, "kind": "key", **about_key(self.plan, each.at)}
-            for each in self._key_columns
+            for each in self.key_columns
         ]
         plan = self.plan if "rows" not in self.answer else replace(self.plan, rows=max(self.answer["rows"], 1))
         for forecast in plan.forecasts:
@@ -201,18 +225,17 @@ class Release:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the dicts of ``rows``; few groups are estimated at a time."""
-        groups, slices = product(*self._groups_of_keys), self._slices
-        for some in slices:
-            estimates = self.estimates if len(slices) == 1 else self._estimates(some)
-            columns = [(name, [end.tolist() for end in each]) for name, each in estimates.items()]
-            for i, keys in zip(range(some.stop - some.start), groups, strict=False):
-                row: dict[str, Any] = {name: value for each in keys for name, value in each.items()}
-                for name, (value, low, high) in columns:
-                    row[name] = {"value": value[i], "low": low[i], "high": high[i]}
+        for some in self._pieces:
+            estimates = self.estimates if len(self._pieces) == 1 else self._estimates(some)
+            found = self._marks(some)
+            columns = [(name, [end.tolist() for end in (*each, found[name])]) for name, each in estimates.items()]
+            for i, row in enumerate(self._keys.rows(some)):
+                for name, (value, low, high, mark) in columns:
+                    row[name] = {"value": value[i], "low": low[i], "high": high[i], "quality": mark[i]}
                 yield row
 
     def __len__(self) -> int:
-        return self.plan.groups
+        return len(numbers(self._groups))
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -221,14 +244,14 @@ class Release:
         """Return the ``Estimate`` of a statistic, arrays value, low and high; or the array of a column of keys."""
         if not isinstance(name, str) or name not in self._names:
             raise UnknownName(name, "The release", self._names)
-        for each, places in zip(self._key_columns, self._places(slice(0, self.plan.groups)), strict=True):
+        for each, places in zip(self.key_columns, self._keys.places(self._groups), strict=True):
             if each.name == name:
                 return key_values(each.values)[places]
         return self.estimates[name]
 
     @property
     def _names(self) -> list[str]:
-        keys = [each.name for each in self._key_columns]
+        keys = [each.name for each in self.key_columns]
         return [*keys, *(str(statistic.name) for statistic in self.plan.query.statistics)]
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -248,10 +271,14 @@ class Release:
             "delta": "0",
             "neighbors": self.plan.schema.neighbors,
             "rows_per_person": self.plan.schema.rows_per_person,
-            "query": self.plan.query.text,
+            "query": self.plan.whole.query.text,
+            "tables": [] if self.plan.several is None else [list(table) for table in self.tables],
             "confidence": exact.text(self.confidence),
             "simultaneous": self.simultaneous,
             "view": self.view,
+            "quality": {name: exact.text(each) for name, each in vars(self.plan.schema.quality).items()},
+            "suppressed": self.suppress,
+            "cut": None if self.shown == WHOLE else {**self.shown.to_dict(), "groups": self.plan.groups},
             "columns": self.columns,
             "rows": self.rows,
             "notes": list(self.notes),
@@ -260,22 +287,30 @@ class Release:
         return fields if self.private else {**fields, "private": False}
 
     def flat(self) -> dict[str, list[Any]]:
-        """Return plain columns: keys and their labels (ward, ward_label), then each statistic (n, n_low, n_high)."""
-        return self._flat(slice(0, self.plan.groups), self.estimates)
+        """Return plain columns: keys and labels (ward, ward_label), numbers (n, n_low, n_high), marks (n_quality)."""
+        return self._flat(self._groups, self.estimates)
 
     def pieces(self) -> Iterator[dict[str, list[Any]]]:
         """Yield the columns of ``flat`` for some groups at a time, so that few are in memory at once."""
-        for groups in self._slices:
+        for groups in self._pieces:
             yield self._flat(groups, self._estimates(groups))
 
-    def _flat(self, groups: slice, estimates: Mapping[str, Estimate]) -> dict[str, list[Any]]:
-        pairs = zip(self._key_columns, self._places(groups), strict=True)
+    def _flat(self, groups: Groups, estimates: Mapping[str, Estimate]) -> dict[str, list[Any]]:
+        pairs = zip(self.key_columns, self._keys.places(groups), strict=True)
         keys: dict[str, list[Any]] = {each.name: [each.values[i] for i in places.tolist()] for each, places in pairs}
-        return keys | {name: end.tolist() for name, end in ends(estimates)}
+        return keys | {name: end.tolist() for name, end in ends(estimates, self._marks(groups))}
+
+    @cached_property
+    def _pieces(self) -> Sequence[Groups]:
+        """The groups that are shown, some at a time."""
+        groups = self._groups
+        if isinstance(groups, slice):
+            return self._all_pieces
+        return [groups[start : start + _PIECE_ROWS] for start in range(0, max(len(groups), 1), _PIECE_ROWS)]
 
     @property
-    def _slices(self) -> list[slice]:
-        """The groups, some at a time."""
+    def _all_pieces(self) -> list[slice]:
+        """All groups, some at a time."""
         groups, together = self.plan.groups, self._estimator.together
         step = max(_PIECE_ROWS // together, 1) * together
         return [slice(start, min(start + step, groups)) for start in range(0, groups, step)]
@@ -299,15 +334,15 @@ class Release:
     def to_csv(self, path: str | Path | None = None, progress: Progress | None = None) -> str | None:
         """Return the columns of ``flat`` as CSV; or write them to ``path``; ``progress`` as for ``to_parquet``."""
         if path is None:
-            return csv_text(self.flat())
+            return csv_text(self.flat(), whole=self.adding_up)
         with (
             self._writing(path),
             in_place_of(path) as temporary,
             temporary.open("w", encoding="utf-8", newline="") as file,
         ):
-            number = len(self._slices)
+            number = len(self._pieces)
             for i, piece in enumerate(self.pieces()):
-                file.write(csv_text(piece, header=i == 0))
+                file.write(csv_text(piece, header=i == 0, whole=self.adding_up))
                 if progress is not None:
                     progress((i + 1) / number)
         return None
@@ -320,14 +355,18 @@ class Release:
             progress: a function called with the share done so far, 0 to 1.
         """
         with self._writing(path):
-            write_parquet(path, self._arrays(), len(self._slices), progress)
+            write_parquet(path, self._arrays(), len(self._pieces), progress)
 
-    def _arrays(self, written_as: Callable[[Sequence[Key]], Column] | None = None) -> Iterator[dict[str, Column]]:
+    def _arrays(
+        self, written_as: Callable[[Sequence[Key | None]], Column] | None = None
+    ) -> Iterator[dict[str, Column]]:
         """Yield the columns of ``flat`` as arrays."""
-        columns = [(each.name, (written_as or key_array)(each.values)) for each in self._key_columns]
-        for groups in self._slices:
-            keys = {name: values[places] for (name, values), places in zip(columns, self._places(groups), strict=True)}
-            yield keys | dict(ends(self._estimates(groups)))
+        columns = [(each.name, (written_as or key_array)(each.values)) for each in self.key_columns]
+        for groups in self._pieces:
+            keys = {
+                name: values[places] for (name, values), places in zip(columns, self._keys.places(groups), strict=True)
+            }
+            yield keys | dict(ends(self._estimates(groups), self._marks(groups)))
 
     @contextmanager
     def _writing(self, path: str | Path) -> Iterator[None]:
@@ -338,63 +377,55 @@ class Release:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page, and write it to ``path`` if one is given."""
-        page = report.html_page(
-            f"Release from {self.plan.schema.name}", self._facts(), self._html(None), self._aged(), self.plan.sql
-        )
+        page = release_page(self)
         if path is not None:
             with self._writing(path), in_place_of(path) as temporary:
                 temporary.write_text(page, encoding="utf-8")
         return page
 
-    def plot(self, statistic: str | None = None) -> Any:
-        """Return an Altair chart of one statistic (the first if none is named), with its error bars."""
-        name = str(self.plan.query.statistics[0].name) if statistic is None else statistic
-        if not isinstance(name, str) or name not in self.estimates:
-            raise InvalidParameter(name, "statistic", f"one of {', '.join(self.estimates)}")
-        title = f"{name}, {_percent(self.confidence)} error bars, ε = {exact.text(self.plan.epsilon)}"
-        return plots.chart(library("altair"), self.plan, name, title, self._key_columns, self.estimates[name])
+    def package(
+        self, path: str | Path, *, only: str | Sequence[str] = (), force: bool = False, safe_csv: bool = False
+    ) -> list[str]:
+        """Write a folder with the answer in several formats (docs/how-to/hand-over.md), and return the files' names.
+
+        ``only`` names formats, ``force`` replaces a package, ``safe_csv`` shields texts from spreadsheets.
+        """
+        from ..exports.package import package
+
+        return package(self, path, only=only, force=force, safe_csv=safe_csv)
+
+    def plot(
+        self, statistic: str | None = None, kind: str | None = None, *, theme: str | None = "light",
+        width: int | None = None,
+    ) -> Any:  # fmt: skip
+        """Return an Altair chart with error bars: of one statistic, or of all, a panel each.
+
+        Args:
+            statistic: the name of one statistic.
+            kind: points, bars, lines or heatmap (two keys); what fits the keys if none is given.
+            theme: light or dark; None for a chart without a look of its own, to be put into another chart.
+            width: the width of a panel in pixels.
+        """
+        return plots.release_chart(self, statistic, kind, theme, width)
 
     def _repr_html_(self) -> str:
-        more = [self._more(TEXT_ROWS, ".to_pandas() or .to_html()")] if self.plan.groups > TEXT_ROWS else []
-        return self._html(TEXT_ROWS) + report.html_lines([*more, *self._aged()])
+        more = [self._more(TEXT_ROWS, ".to_pandas() or .to_html()")] if len(self) > TEXT_ROWS else []
+        return release_cell(self, *self._first(TEXT_ROWS), more)
 
-    def _html(self, most: int | None) -> str:
-        groups, estimates = self._first(most)
-        numbers = [[end.tolist() for end in each] for each in estimates.values()]
-        rows = [(keys, [(v[i], a[i], b[i]) for v, a, b in numbers]) for i, keys in enumerate(groups)]
-        return report.html_table([each.name for each in self._key_columns], list(estimates), rows)
-
-    def _first(self, most: int | None) -> tuple[Sequence[Sequence[str]], Mapping[str, Estimate]]:
-        """Return the keys and labels, as texts, and the estimates of the first groups, or of all."""
-        texts = [[tuple(map(str, one.values())) for one in some] for some in self._groups_of_keys]
-        groups = [[text for each in keys for text in each] for keys in islice(product(*texts), most)]
-        if most is None:
-            return groups, self.estimates
-        together = self._estimator.together
-        return groups, self._estimates(slice(0, min(-(-most // together) * together, self.plan.groups)))
-
-    def _facts(self) -> list[tuple[str, str]]:
-        schema = self.plan.schema
-        version = [("version of the data", schema.version)] if schema.version is not None else []
-        return [
-            ("question", self.plan.query.text),
-            ("ε", exact.text(self.plan.epsilon) if self.entry is not None else "0"),
-            ("protects", self.protects),
-            ("neighbors", schema.neighbors),
-            ("error bars", f"{_percent(self.confidence)}{', for all cells at once' if self.simultaneous else ''}"),
-            *version,
-            ("ledger entry", str(self.entry)),
-            *([] if self.recorded_at is None else [("recorded", self.recorded_at)]),
-        ]
+    def _first(self, most: int | None) -> tuple[list[list[Any]], Mapping[str, Estimate], Mapping[str, Marks]]:
+        """Return the keys and labels, and the estimates and marks, of the first groups, or of all; None is a total."""
+        some, together = self._groups, self._estimator.together
+        if most is not None:
+            few = slice(0, min(-(-most // together) * together, self.plan.groups))
+            some = few if isinstance(some, slice) else some[:most]
+        rows = islice(self._keys.rows(some), most)
+        groups = [list(row.values()) for row in rows]
+        return groups, self.estimates if most is None else self._estimates(some), self._marks(some)
 
     @property
     def protects(self) -> str:
         """Who is protected, in words."""
-        schema = self.plan.schema
-        if schema.person is None:
-            return "each row, taken to be one person"
-        rows = "1 row" if schema.rows_per_person == 1 else f"{schema.rows_per_person} rows"
-        return f"each person ({schema.person}), who counts as at most {rows}"
+        return protects(self.plan.schema)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -402,11 +433,11 @@ class Release:
         return (*self._about_numbers(), *self.plan.notes)
 
     def _about_numbers(self) -> list[str]:
-        bars = f"{_percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
+        bars = f"{percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
         bounds = "; values beyond the declared bounds count as the bounds" if self.plan.bounded else ""
         notes = [] if self.private else ["NOT PRIVATE: made with noise for tests."]
         notes.append(f"{bars}{bounds}.")
-        if self._without_bars:
+        if self._without_bars and self.plan.several is None:
             notes.append("Quantiles were asked for without intervals.")
         elif any(0 < (each.level or 0) < 1 for each in self.plan.query.statistics):
             notes.append(
@@ -415,18 +446,18 @@ class Release:
             )
         notes += [note for part in self.plan.parts if (note := part.measurement.note(self.plan.setting(part)))]
         if self.view == "nonnegative":
-            notes.append("Negative numbers are shown as 0: do not add them up.")
-        return notes
+            notes.append(CLIPPED if self.plan.several is None else FITTED)
+        return notes + self.shown.notes(self.keys, simultaneous=self.simultaneous)
 
     def _remarks(self) -> list[str]:
         """Return the lines below a table: what its columns are, and its notes."""
         return [*legend(self.plan), " ".join(self._about_numbers()), *self.plan.notes]
 
-    def _aged(self) -> list[str]:
-        """Return the lines for a page, which does not say what was charged."""
-        if not self.repeated:
-            return self._remarks()
-        return [*self._remarks(), f"This is the recorded answer of entry {self.entry}. {self._age}"]
+    @property
+    def about(self) -> list[str]:
+        """The lines for a page, beside the notes of the plan: about the bars, and how old a recorded answer is."""
+        old = [f"This is the recorded answer of entry {self.entry}. {self._age}"] if self.repeated else []
+        return [" ".join(self._about_numbers()), *old]
 
     @property
     def _age(self) -> str:
@@ -434,28 +465,24 @@ class Release:
 
     def to_text(self, most: int | None = None) -> str:
         """Return the answer as text for people: all groups, or the first ones only."""
-        groups, estimates = self._first(most)
-        heads, numbers = [each.name for each in self._key_columns], []
-        for name, each in estimates.items():
-            heads += [name, "error bar"]
-            numbers.append(([end.tolist() for end in each], name in self._without_bars))
-        rows = []
-        for i, keys in enumerate(groups):
-            row = list(keys)
-            for (value, low, high), bare in numbers:
-                width = None if bare else high[i] - low[i]
-                bar = "none" if bare else bar_text(value[i], low[i], high[i])
-                row += [report.shown(value[i], width), bar]
-            rows.append(row)
+        groups, estimates, found = self._first(most)
+        names = [each.name for each in self.key_columns]
+        heads, numbers = text_columns(estimates, found, len(groups), self._without_bars, self.adding_up)
+        total = total_name(self.key_columns)
+        texts = [[total if key is None else str(key) for key in keys] for keys in groups]
+        rows = [[*keys, *cells] for keys, cells in zip(texts, numbers, strict=True)]
         epsilon = exact.text(self.plan.epsilon) if self.entry is not None else "0"
         lines = [f'Release from "{self.plan.schema.name}"   ε = {epsilon}   protects {self.protects}']
-        lines.append(report.text_table(heads, rows, range(len(self._key_columns))))
-        if len(groups) < self.plan.groups:
+        lines.append(report.text_table([*names, *heads], rows, range(len(names))))
+        lines += [told(self.plan.schema.quality)] if "quality" in heads else []
+        if self.shown != WHOLE:
+            lines.append(f"  {len(self):,} of {self.plan.groups:,} groups: {self.shown.text}")
+        if len(groups) < len(self):
             lines.append(f"  {self._more(len(groups), '.to_text(), .to_pandas() or --format csv')}")
         return "\n".join([*lines, *self._remarks(), self.charged])
 
     def _more(self, shown: int, where: str) -> str:
-        return f"… {self.plan.groups - shown:,} more groups: see {where}"
+        return f"… {len(self) - shown:,} more groups: see {where}"
 
     def __str__(self) -> str:
         return self.to_text(TEXT_ROWS)
@@ -470,24 +497,3 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.plan.schema.name!r}, entry={self.entry}, {self.plan.groups:,} groups)"
-
-
-def bar_text(value: float, low: float, high: float) -> str:
-    """Return "± 9" for a bar that is even on both sides, else "403 to 421"."""
-    width = high - low
-    if abs((high - value) - (value - low)) <= (1 if isinstance(value, int) else 0.02 * width):
-        half = max(high - value, value - low)
-        return f"± {report.shown(half, None if isinstance(half, int) else width)}"
-    return f"{report.shown(low, width)} to {report.shown(high, width)}"
-
-
-def _percent(confidence: Fraction) -> str:
-    return f"{exact.text(100 * confidence)} %"
-
-
-def library(name: str) -> Any:
-    """Return an optional library, or say how to install it."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingLibrary(name) from None

@@ -33,17 +33,19 @@ from ..exact import Number
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
 from ..measure.cells import Progress
-from ..measure.tree import margins
 from ..noise.distributions import DiscreteLaplace
 from ..noise.entropy import SYSTEM, Entropy
 from ..noise.mechanism import NINETY_FIVE
 from ..noise.sampler import discrete_laplace
+from ..noise.weighted import margins
 from ..question.condition import parse_condition
+from ..question.derived import check_computable, columns_in
+from ..question.join import described_joins
 from ..question.query import Condition, quoted
 from ..question.schema import MAX_ROWS_PER_PERSON, Schema
+from .found import rows_per_person_cell
 from .pipeline import answered, unfit
 from .recorded import charged, modified_after
-from .result import bar_text
 
 BORDERS = (*range(1, 11), *(times * 10**power for power in range(1, 6) for times in (2, 5, 10)))
 """The largest number of rows of each bin but the last, which has no limit; every one is a k that may be found."""
@@ -109,12 +111,14 @@ class RowsPlan:
             "source": schema.name,
             "query": self.text,
             "neighbors": schema.neighbors,
-            "columns": {name: schema.columns[name].read_as() for name in self.lowered.columns},
+            "columns": columns_in(schema, self.where, self.lowered.columns),
             "person": schema.person,
             "borders": list(BORDERS),
         }
         if described := schema.file.describe():
             question["file"] = described
+        if joins := described_joins(schema, self.lowered.columns):
+            question["joins"] = joins
         return question if schema.version is None else {**question, "version": schema.version}
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,6 +152,8 @@ def plan_rows_per_person(schema: Schema, *, epsilon: Number, where: str | Condit
             "Name the column that identifies a person.",
         )
     condition = where if where is None or isinstance(where, Condition) else parse_condition(where, schema)
+    if condition is not None:
+        check_computable(condition, schema)
     plan = RowsPlan(schema, condition, exact.epsilon(epsilon))
     exact.scale(plan.scale, array=True)
     return plan
@@ -212,7 +218,7 @@ def rows_found(plan: RowsPlan, ledger: Ledger, entry: Entry, analyst: str | None
     people = entry.answer.get("people") if isinstance(entry.answer, dict) else None
     if not isinstance(people, list) or len(people) != BINS or any(type(each) is not int for each in people):
         raise unfit(ledger)
-    left, _, recorded_at = ledger.after(entry.number)
+    left, _, recorded_at, _ = ledger.after(entry.number)
     return RowsPerPerson(
         plan, entry.number, entry.answered, entry.answer, left.remaining, analyst,
         completed=entry.repeated and not entry.answered, recorded_at=recorded_at,
@@ -342,7 +348,12 @@ class RowsPerPerson:
         head = f'Rows per person in "{plan.schema.name}"   ε = {exact.text(plan.epsilon)}'
         shown = [each for each in self.bins if each.value > plan.margin]
         rows = [
-            [_rows(least, most), report.shown(value), bar_text(value, low, high), _percents(self.shares.get(most or 0))]
+            [
+                _rows(least, most),
+                report.shown(value),
+                report.bar_text(value, low, high),
+                _percents(self.shares.get(most or 0)),
+            ]
             for least, most, value, low, high in shown
         ]
         lines = [f"{head}   protects each person ({plan.schema.person}), whatever number of rows they have"]
@@ -361,6 +372,9 @@ class RowsPerPerson:
         if not self.private:
             lines.append("NOT PRIVATE: made with noise for tests.")
         return "\n".join([*lines, self.charged])
+
+    def _repr_html_(self) -> str:
+        return rows_per_person_cell(self)
 
     def __repr__(self) -> str:
         return f"RowsPerPerson({self.plan.schema.name!r}, entry={self.entry})"

@@ -20,8 +20,8 @@ def test_every_command_has_help_with_an_example_or_a_title():
     for name in cli.main.commands:
         assert run(name, "--help").stdout.startswith(f"Usage: main {name}")
     assert set(cli.main.commands) == {
-        "audit", "bounds", "check", "demo", "discover", "error", "explain", "init", "ledger", "noise", "plan",
-        "release", "sensitivity",
+        "audit", "bounds", "check", "demo", "discover", "error", "explain", "init", "ledger", "noise",
+        "package", "plan", "plot", "release", "sensitivity",
     }  # fmt: skip
 
 
@@ -140,18 +140,6 @@ def test_errors_as_json_have_one_shape():
         words = text.split()
         told = json.loads(run(*words, "--format", "json", status=2).stderr)
         assert set(told) == {"error", "message"}
-
-
-def test_the_demo_tells_the_story(tmp_path):
-    for _ in range(2):  # it may be told again
-        text = run("demo", "--folder", str(tmp_path / "demo")).stdout
-        assert "100,000 invented people" in text
-        assert re.search(r"surgery +[\d,]+ +± 2[0-9] +[\d,]+ +(yes|no)", text)
-        assert "the same numbers.  ε left: 1\n" in text
-        assert "ε left: 0.2" in text
-        assert "asks for ε = 1" in text
-        assert "has 0.2 left of 2" in text
-    assert "1. Source" in run("explain", str(tmp_path / "demo/visits.toml"), "2").stdout
 
 
 def test_python_dash_m_is_the_command():

@@ -51,7 +51,7 @@ def test_release_in_every_format(visits, tmp_path):
     told = json.loads(run("release", visits, ASKED, "--epsilon", "1", "--format", "json").stdout)
     assert told["repeated"] is True
     lines = run("release", visits, ASKED, "--epsilon", "1", "--format", "csv").stdout.splitlines()
-    assert lines[0] == "ward,n,n_low,n_high,mean_cost,mean_cost_low,mean_cost_high"
+    assert lines[0] == "ward,n,n_low,n_high,mean_cost,mean_cost_low,mean_cost_high,n_quality,mean_cost_quality"
     assert lines[1].split(",")[1] == str(told["rows"][0]["n"]["value"])
     out = tmp_path / "out.parquet"
     assert (
@@ -120,7 +120,7 @@ def test_output_never_replaces_what_is_precious(visits, tmp_path):
         assert "is or would become the source" in run(*asked, str(tmp_path / name), "--force", status=2).stderr
     out = tmp_path / "out.csv"
     assert "Charged ε = 1 as entry 2" in run(*asked, str(out)).stderr
-    assert out.read_text().startswith("count,count_low,count_high\n")
+    assert out.read_text().startswith("count,count_low,count_high,count_quality\n")
     assert "--force" in run(*asked, str(out), status=2).stderr
     assert "at no charge" in run(*asked, str(out), "--force").stderr
     assert (tmp_path / "visits.csv").read_text() == ROWS
@@ -171,7 +171,7 @@ def test_explain_remembers_how_epsilon_was_split(visits):
     import lapwing as lw
     from lapwing.source import Source
 
-    made = Source.open(visits).release(lw.mean("cost", weight=3), lw.mean("age"), epsilon=1)
+    made = Source.open(visits).release(lw.mean("cost", share=3), lw.mean("age"), epsilon=1)
     told = json.loads(run("explain", visits, str(made.entry), "--format", "json").stdout)
     assert [each["epsilon"] for each in told["plan"]["measurements"]] == ["0.25", "0.75"]
     assert told["release"]["rows"][0]["mean_cost"] == made.rows[0]["mean_cost"]
@@ -206,7 +206,7 @@ def test_init_then_plan(tmp_path, monkeypatch):
 
 def test_an_output_of_an_unknown_kind_is_refused_before_anything_is_charged(visits, tmp_path):
     asked = ("release", visits, "SELECT MEDIAN(cost) FROM visits", "--epsilon", "0.1", "--output")
-    assert "ends in none of .csv" in run(*asked, str(tmp_path / "out.xlsx"), status=2).stderr
+    assert "ends in none of .vl.json, .csv" in run(*asked, str(tmp_path / "out.xlsx"), status=2).stderr
     run(*asked, str(tmp_path / "out.txt"))
     assert "median_cost" in (tmp_path / "out.txt").read_text()
 

@@ -4,6 +4,7 @@ To rewrite them after an intended change: LAPWING_WRITE_SQL=1 make test
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ import sqlglot
 
 import lapwing as lw
 from lapwing.engine.dialect import RUN, WRITTEN, dialect
+from lapwing.engine.write_sql import lower
 from lapwing.errors import InvalidParameter
 from lapwing.release.discover import plan_keys
 
 from ...claims.test_measure import schema_of
+from ...set_tables import question as set_question
 from ...tables import plan_of
 
 FOLDER = Path(__file__).parent / "sql"
@@ -29,10 +32,17 @@ QUESTIONS = {
     "variance_and_share": (False, (lw.variance("y"), lw.proportion("x IS NULL OR x < y")), ("code",), None),
     "quantiles_by_key": (False, (lw.median("x"), lw.max("x"), lw.mean("x")), ("key",), None),
     "quantiles_people": (True, (lw.quantile("y", [0.1, 0.9]),), ("key",), "yes"),
+    "weighted_quantiles": (False, (lw.median("y", weight="ABS(x)"),), (), None),
+    "weighted_quantiles_people": (True, (lw.quantile("x", [0.1, 0.9], weight="ABS(y)"),), ("key",), "yes"),
     "distribution_function": (False, (lw.cdf("y", 20),), ("key",), None),
     "present_people": (True, (lw.count("day"),), (), "NOT (x = 7 AND yes)"),
     "variance_people": (True, (lw.variance("y"),), ("key",), None),
     "number_of_people": (True, (lw.people(),), ("key", "code"), "yes"),
+}
+SETS = {
+    "cube": (False, (lw.count(),), lw.cube("key", "code")),
+    "rollup_people": (True, (lw.mean("y"), lw.count()), lw.rollup("key", "code")),
+    "sets_with_bins": (False, (lw.variance("y"),), lw.sets(("key", "y"), ("code",), ())),
 }
 KEYS = {"keys_of_text": (False, "key"), "keys_of_text_people": (True, "key"), "keys_of_integer_people": (True, "code")}
 
@@ -43,11 +53,23 @@ def written(engine, name):
         person, column = KEYS[name]
         plan = plan_keys(schema_of(person, 3, "add_remove"), column, epsilon=1, delta="1e-6")
         return plan.on(dialect(engine)).lowered.sql + "\n"
+    if name in SETS:
+        person, *question = SETS[name]
+        schema, query, measured = set_question(_binned(schema_of(person, 3, "add_remove")), *question)
+        to = dialect(engine)
+        return to.remark + lower(schema, query, measured, to, query.sets).sql + "\n"
     person, *question = QUESTIONS[name]
     return plan_of(schema_of(person, 3, "add_remove"), *question).to_sql(engine) + "\n"
 
 
-CASES = [(engine, name) for engine in [*RUN, *WRITTEN] for name in [*QUESTIONS, *(KEYS if engine in RUN else ())]]
+def _binned(schema):
+    """Return the schema with bins of y."""
+    edges = lw.number(schema.columns["y"].low, schema.columns["y"].high, edges=["-0.5", 3, 100])
+    return replace(schema, columns={**schema.columns, "y": edges})
+
+
+ASKED = [*QUESTIONS, *SETS]
+CASES = [(engine, name) for engine in [*RUN, *WRITTEN] for name in [*ASKED, *(KEYS if engine in RUN else ())]]
 
 
 @pytest.mark.parametrize(("engine", "name"), CASES)

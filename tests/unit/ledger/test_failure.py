@@ -257,3 +257,24 @@ def test_a_server_on_which_another_session_holds_the_ledger_is_busy(postgres):
     with psycopg.connect(postgres) as other:
         other.execute("SELECT * FROM lapwing_ledger FOR UPDATE")
         assert refusal(lambda: ledger.charge("a", 1)) == "is busy: another process holds it"
+
+
+def test_T24_an_answer_that_could_not_be_recorded_is_in_no_log_and_no_error(tmp_path, caplog):
+    """Not even where an operator lets SQLAlchemy log everything: it would be a second answer for one charge."""
+    place, number = tmp_path / "t.ledger", 987654321
+    ledger = Ledger.open(place, 1)
+    entry = ledger.charge("how many?", 1)
+    with closing(sqlite3.connect(place)) as connection, connection:
+        for table in ("lapwing_entries", "lapwing_answers"):
+            connection.execute(
+                f"CREATE TRIGGER no_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END"
+            )
+    for name in ("sqlalchemy", "lapwing"):
+        caplog.set_level("DEBUG", name)
+    with pytest.raises(errors.LedgerError) as caught:
+        ledger.record(entry, {"cells": [[[number]]]})
+    assert "SQL parameters hidden" in caplog.text
+    assert "INSERT INTO lapwing_" in caplog.text
+    for said in (caplog.text, repr([record.args for record in caplog.records]), str(caught.value), repr(caught.value)):
+        assert str(number) not in said
+    assert not any(record.exc_info for record in caplog.records)

@@ -118,7 +118,7 @@ def test_equal_values_are_their_own_quantiles_and_bars(neighbors, tmp_path):
     column, table = lw.number(0, 100, integer=True), pd.DataFrame({"x": [50] * 500})
     source = source_of(tmp_path, table, columns={"x": column}, neighbors=neighbors)
     found = source.release(lw.quantile("x", [0.1, 0.5, 0.9]), epsilon=20).rows[0]
-    assert all(cell == {"value": 50, "low": 50, "high": 50} for cell in found.values())
+    assert all(cell == {"value": 50, "low": 50, "high": 50, "quality": "good"} for cell in found.values())
 
 
 def test_T12_what_is_recorded_has_the_same_shape_whatever_the_rows(tmp_path):
@@ -238,11 +238,12 @@ def test_a_distribution_function_is_plotted_as_a_curve_and_a_quantile_without_ze
     table = pd.DataFrame({"x": AGES * 200, "g": ["a", "b"] * 1000})
     source = source_of(tmp_path, table)
     chart = source.release(lw.cdf("x", 60), by="g", epsilon=50).plot().to_dict()
-    points = chart["data"]["values"]
+    (points,) = chart["datasets"].values()
     assert [layer["mark"]["type"] for layer in chart["layer"]] == ["area", "line"]
     assert {point["group"] for point in points} == {"a", "b", "none"}
     assert len(points) == 180
-    assert points[59] == {"x": 121.0, "group": "a", "value": 1.0, "low": 1.0, "high": 1.0}
+    expected = {"x": 121.0, "group": "a", "value": 1.0, "low": 1.0, "high": 1.0}
+    assert {name: points[59][name] for name in expected} == expected
     bars = source.release(lw.median("x"), epsilon=1).plot().to_dict()
     assert bars["layer"][0]["encoding"]["x"]["scale"] == {"zero": False}
 

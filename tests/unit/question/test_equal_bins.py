@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from lapwing.question.schema import equal_bins, number
+from lapwing.question.bins import equal_bins
+from lapwing.question.schema import number
 
 
 @pytest.mark.parametrize(("low", "high"), [(-2, 0), (0, 2), (-3, -1), (1, 3)])

@@ -12,6 +12,7 @@ from lapwing import errors
 from lapwing.question.condition import parse_condition
 from lapwing.question.schema import make_schema
 from lapwing.question.sql import make_query, parse
+from lapwing.question.statement import read
 
 from ...tables import arrow, engine_tally, plan_of
 
@@ -67,10 +68,8 @@ SELECT x FROM t
 SELECT DISTINCT key FROM t
 SELECT COUNT(DISTINCT x) FROM t
 SELECT COUNT(*), (SELECT 1) FROM t
-SELECT COUNT(*) FROM (SELECT * FROM t)
 SELECT COUNT(*) FROM t, t
 SELECT COUNT(*) FROM t JOIN t AS u ON TRUE
-SELECT COUNT(*) FROM t AS u
 SELECT COUNT(*) FROM s.t
 SELECT COUNT(*) FROM other
 SELECT COUNT(*) FROM read_csv('/etc/passwd')
@@ -80,25 +79,15 @@ SELECT COUNT(*) FROM t WHERE x IN (SELECT x FROM t)
 SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t)
 SELECT COUNT(*) FROM t; DROP TABLE t
 SELECT COUNT(*) FROM t;;
-SELECT COUNT(*) FROM t -- comment
-SELECT COUNT(*) /* comment */ FROM t
 SELECT /*+ hint */ COUNT(*) FROM t
-WITH u AS (SELECT * FROM t) SELECT COUNT(*) FROM u
 SELECT COUNT(*) FROM t UNION ALL SELECT COUNT(*) FROM t
-SELECT COUNT(*) FROM t HAVING COUNT(*) > 1
-SELECT COUNT(*) FROM t ORDER BY 1
-SELECT COUNT(*) FROM t LIMIT 1
-SELECT COUNT(*) FROM t OFFSET 1
 SELECT COUNT(*) FROM t QUALIFY ROW_NUMBER() OVER () = 1
 SELECT COUNT(*) OVER () FROM t
-SELECT COUNT(*) FILTER (WHERE x > 1) FROM t
 SELECT SUM(x ORDER BY x) FROM t
-SELECT SUM(x + 1) FROM t
 SELECT SUM(x) + 1 FROM t
 SELECT AVG(CAST(x AS VARCHAR)) FROM t
 SELECT AVG(x::INT) FROM t
 SELECT COUNT(*) FROM t WHERE CAST(x AS INT) = 1
-SELECT COUNT(*) FROM t WHERE ABS(x) > 1
 SELECT COUNT(*) FROM t WHERE RANDOM() > 0.5
 SELECT COUNT(*) FROM t WHERE x / 0 > 1
 SELECT COUNT(*) FROM t WHERE x LIKE 'a%'
@@ -113,15 +102,38 @@ SELECT COUNT(*) FROM t WHERE 1 = 1
 SELECT COUNT(*) FROM t WHERE x IS TRUE
 SELECT COUNT(*) FROM t WHERE (x, y) IN ((1, 2))
 SELECT COUNT(*) FROM t WHERE x = key
-SELECT COUNT(*) FROM t WHERE t.x > 1
 SELECT COUNT(*) FROM t WHERE x = ?
 SELECT COUNT(*) FROM t WHERE x = $1
 SELECT COUNT(*) FROM t WHERE x IN ()
 SELECT COUNT(*) FROM t GROUP BY x
 SELECT COUNT(*) FROM t GROUP BY 1
-SELECT COUNT(*) FROM t GROUP BY ALL
-SELECT COUNT(*) FROM t GROUP BY ROLLUP (key)
-SELECT COUNT(*) FROM t GROUP BY CUBE (key)
+SELECT COUNT(*) FROM t GROUP BY ROLLUP (x)
+SELECT COUNT(*) FROM t GROUP BY CUBE (note)
+SELECT COUNT(*) FROM t GROUP BY CUBE (key, key)
+SELECT COUNT(*) FROM t GROUP BY CUBE ()
+SELECT COUNT(*) FROM t GROUP BY ROLLUP key
+SELECT COUNT(*) FROM t GROUP BY key ROLLUP (code)
+SELECT COUNT(*) FROM t GROUP BY key GROUPING SETS ((key), ())
+SELECT COUNT(*) FROM t GROUP BY key WITH ROLLUP WITH CUBE
+SELECT COUNT(*) FROM t GROUP BY ROLLUP (key) WITH ROLLUP
+SELECT COUNT(*) FROM t GROUP BY ROLLUP (key) WITH TOTALS
+SELECT COUNT(*) FROM t GROUP BY ALL CUBE (key)
+SELECT COUNT(*) FROM t GROUP BY GROUPING SETS ((BIN(x, 0, 5, 10)), (BIN(x, 0, 10)))
+SELECT MEDIAN(x) FROM t GROUP BY CUBE (key)
+SELECT SUM(x) / SUM(y) FROM t GROUP BY CUBE (key)
+SELECT CDF(x) FROM t GROUP BY ROLLUP (key, BIN(x, 0, 5, 10))
+SELECT key, COUNT(*) FROM t GROUP BY CUBE (key) ORDER BY key
+SELECT key, COUNT(*) AS n FROM t GROUP BY CUBE (key) HAVING n > 5
+SELECT key, COUNT(*) FROM t GROUP BY CUBE (key) LIMIT 1
+SELECT GROUPING(key), COUNT(*) FROM t GROUP BY key
+SELECT GROUPING(key), COUNT(*) FROM t
+SELECT GROUPING(code), COUNT(*) FROM t GROUP BY CUBE (key)
+SELECT GROUPING(DISTINCT key), COUNT(*) FROM t GROUP BY CUBE (key)
+SELECT GROUPING(key) + 1, COUNT(*) FROM t GROUP BY CUBE (key)
+SELECT GROUPING(key) FILTER (WHERE x > 1), COUNT(*) FROM t GROUP BY CUBE (key)
+SELECT GROUPING(key) FROM t GROUP BY CUBE (key)
+SELECT ROLLUP(key), COUNT(*) FROM t GROUP BY key
+SELECT COUNT(*) FROM t WHERE GROUPING(key) = 1 GROUP BY CUBE (key)
 SELECT COUNT(*) FROM t GROUP BY key, key
 SELECT COUNT(*) FROM t GROUP BY key || 'a'
 SELECT COUNT(*) FROM t GROUP BY BIN(x, 3, 1)
@@ -137,10 +149,8 @@ SELECT BIN(x, 0, 5, 10) AS x, COUNT(*) FROM t GROUP BY x
 SELECT key AS a, key AS b, COUNT(*) FROM t GROUP BY key
 SELECT COUNT(*) AS " " FROM t
 SELECT COUNT(*) FROM t WHERE x > 1e-500
-SELECT AVG(yes) FROM t
 SELECT MEDIAN(x, 1) FROM t
 SELECT MEDIAN(DISTINCT x) FROM t
-SELECT MEDIAN(x + 1) FROM t
 SELECT MIN(x, y) FROM t
 SELECT QUANTILE_CONT(x) FROM t
 SELECT QUANTILE_CONT(x, 0.5, 1) FROM t
@@ -165,8 +175,6 @@ SELECT HISTOGRAM(x) FROM t
 SELECT AVG(key) FROM t
 SELECT AVG(note) FROM t
 SELECT COUNT(secret) FROM t
-SELECT AVG(CASE WHEN x > 5 THEN 2 ELSE 0 END) FROM t
-SELECT AVG(CASE x WHEN 5 THEN 1 ELSE 0 END) FROM t
 SELECT COUNT(*) FROM t FOR UPDATE
 SELECT COUNT(*) INTO u FROM t
 SELECT COUNT(t.*) FROM t
@@ -198,13 +206,97 @@ SELECT COUNT(*) FROM t |> WHERE x > 1
 SELECT COUNT(*) FROM t WHERE note = '\ud800'
 SELECT COUNT(*) FROM t WHERE note = 'a\0b'
 \N{ZERO WIDTH SPACE}
+SELECT COUNT(*) FROM (SELECT DISTINCT x FROM t)
+SELECT COUNT(*) FROM (SELECT x FROM t GROUP BY x)
+SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM t)
+SELECT COUNT(*) FROM (SELECT QUANTILE_CONT(x, 0.5) AS n FROM t)
+SELECT COUNT(*) FROM (SELECT x FROM t LIMIT 1)
+SELECT COUNT(*) FROM (SELECT x FROM t OFFSET 1)
+SELECT COUNT(*) FROM (SELECT x FROM t ORDER BY x)
+SELECT COUNT(*) FROM (SELECT x FROM t QUALIFY ROW_NUMBER() OVER () = 1)
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER () AS r FROM t)
+SELECT COUNT(*) FROM (SELECT x FROM t WHERE ROW_NUMBER() OVER () = 1)
+SELECT COUNT(*) FROM (SELECT x FROM t WHERE x = (SELECT MAX(x) FROM t))
+SELECT COUNT(*) FROM (SELECT x FROM t WHERE EXISTS (SELECT 1 FROM t))
+SELECT COUNT(*) FROM (SELECT x FROM t UNION ALL SELECT x FROM t)
+SELECT COUNT(*) FROM (SELECT x FROM t, t AS u)
+SELECT COUNT(*) FROM (SELECT t.x FROM t JOIN t AS u ON TRUE)
+SELECT COUNT(*) FROM (SELECT x FROM t TABLESAMPLE (10 PERCENT))
+SELECT COUNT(*) FROM (SELECT x FROM t) TABLESAMPLE (10 PERCENT)
+SELECT COUNT(*) FROM (SELECT x FROM t) PIVOT (COUNT(*) FOR x IN (1))
+SELECT COUNT(*) FROM (SELECT x FROM other)
+SELECT COUNT(*) FROM (SELECT x)
+SELECT COUNT(*) FROM (SELECT x FROM t), t
+SELECT COUNT(*) FROM (VALUES (1)) AS u(x)
+SELECT COUNT(*) FROM (SELECT x FROM t) AS u(y)
+SELECT COUNT(*) FROM (SELECT x > 1 FROM t)
+SELECT COUNT(*) FROM (SELECT x, y AS X FROM t)
+SELECT COUNT(*) FROM (SELECT *, x FROM t)
+SELECT COUNT(*) FROM (SELECT * EXCLUDE (x) FROM t)
+SELECT COUNT(*) FROM (SELECT u.* FROM t)
+SELECT COUNT(*) FROM (SELECT x FROM t) WHERE y > 1
+SELECT COUNT(*) FROM (SELECT x AS a FROM t) WHERE x > 1
+SELECT SUM(x) FROM (SELECT x AS a FROM t)
+SELECT COUNT(*) FROM (SELECT secret FROM t) WHERE secret > 1
+SELECT COUNT(*) FROM (WITH u AS (SELECT x FROM t) SELECT x FROM u)
+WITH u AS (SELECT x FROM t) SELECT COUNT(*) FROM t
+WITH u AS (SELECT x FROM t), u AS (SELECT x FROM t) SELECT COUNT(*) FROM u
+WITH u AS (SELECT x FROM v), v AS (SELECT x FROM t) SELECT COUNT(*) FROM u
+WITH u AS (SELECT x FROM u) SELECT COUNT(*) FROM u
+WITH u AS MATERIALIZED (SELECT x FROM t) SELECT COUNT(*) FROM u
+WITH u(a) AS (SELECT x FROM t) SELECT SUM(a) FROM u
+WITH RECURSIVE u AS (SELECT x FROM t) SELECT COUNT(*) FROM u
+WITH u AS (DELETE FROM t) SELECT COUNT(*) FROM u
+WITH u AS (SELECT x FROM t) DELETE FROM t
+SELECT u.x FROM t
+SELECT COUNT(*) FROM t AS u WHERE t.x > 1
+SELECT COUNT(*) FROM t AS u(a)
+SELECT COUNT(*) FROM t WHERE s.t.x > 1
+SELECT COUNT(*) FROM t GROUP BY 2
+SELECT COUNT(*) FROM t GROUP BY 0
+SELECT COUNT(*) FROM t GROUP BY -1
+SELECT COUNT(*), key FROM t GROUP BY 1.0
+SELECT key, COUNT(*) FROM t GROUP BY ALL, key
+SELECT key, COUNT(*) FROM t GROUP BY 1, key
+SELECT x, COUNT(*) FROM t GROUP BY ALL
+SELECT key, COUNT(*) FROM t GROUP BY 'key'
+SELECT COUNT(*) FROM t HAVING SUM(x) > 1
+SELECT COUNT(*) FROM t HAVING x > 1
+SELECT COUNT(*) FROM t HAVING COUNT(*) + 1 > 1
+SELECT COUNT(*) FROM t HAVING COUNT(*) > 'a'
+SELECT COUNT(*) FROM t HAVING COUNT(*) > (SELECT 1)
+SELECT COUNT(*) FROM t HAVING COUNT(*)
+SELECT COUNT(*) FROM t HAVING RANDOM() > 0.5
+SELECT key, COUNT(*) FROM t GROUP BY key HAVING code = 1
+SELECT COUNT(*) FROM t ORDER BY 2
+SELECT COUNT(*) FROM t ORDER BY SUM(x)
+SELECT COUNT(*) FROM t ORDER BY x
+SELECT COUNT(*) FROM t ORDER BY RANDOM()
+SELECT COUNT(*) FROM t ORDER BY COUNT(*) + 1
+SELECT COUNT(*) FROM t ORDER BY ALL
+SELECT COUNT(*) FROM t ORDER BY 'count'
+SELECT COUNT(*) FROM t ORDER BY COUNT(*) WITH FILL
+SELECT COUNT(*) FROM t SORT BY count
+SELECT COUNT(*) FROM t LIMIT -1
+SELECT COUNT(*) FROM t LIMIT 1.5
+SELECT COUNT(*) FROM t LIMIT x
+SELECT COUNT(*) FROM t LIMIT ALL
+SELECT COUNT(*) FROM t LIMIT 10 PERCENT
+SELECT COUNT(*) FROM t LIMIT 1 BY key
+SELECT COUNT(*) FROM t LIMIT (SELECT 1)
+SELECT COUNT(*) FROM t LIMIT 9999999999999999999
+SELECT COUNT(*) FROM t OFFSET -1
+SELECT COUNT(*) FROM t FETCH FIRST 1 ROWS WITH TIES
+SELECT COUNT(*) FROM t FETCH FIRST 1 PERCENT ROWS ONLY
+SELECT COUNT(*) FROM t WHERE key = "a"
+SELECT COUNT(*) FROM t /* open
 """.strip("\n").split("\n")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_sql_is_refused_with_a_reason(text):
     with pytest.raises(errors.RequestError) as caught:
-        parse(text, SCHEMA)
+        read(text, SCHEMA)
     assert "othing was charged" in str(caught.value) or "nothing was charged" in str(caught.value)
 
 
@@ -219,7 +311,7 @@ HEAD = "SELECT COUNT(*) FROM t WHERE "
 def test_deep_and_long_texts_are_refused_quickly(text):
     start = time.process_time()
     with pytest.raises(errors.RequestError):
-        parse(text, SCHEMA)
+        read(text, SCHEMA)
     assert time.process_time() - start < 20
 
 
@@ -232,17 +324,27 @@ def test_long_conditions_that_are_not_deep_are_accepted():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("SELECT COUNT(*) FROM t ORDER BY key", "ORDER BY"),
+        ("SELECT COUNT(*) FROM t ORDER BY key", 'unknown name "key"'),
         ("SELECT QUANTILE_CONT(x) FROM t", "Write QUANTILE_CONT(x, 0.9)"),
         ("SELECT COUNT(*) FROM t GROUP BY note", "no keys"),
         ("SELECT AVG(keyy) FROM t", 'Did you mean "key"'),
         ("SELECT COUNT(*) FROM visits", 'FROM "t"'),
         ("SELECT LOWER(key) FROM t", "the function LOWER"),
+        ("SELECT MEAN(x) FROM t", "Did you mean AVG?"),
+        ("SELECT MEDAIN(x) FROM t", "Did you mean MEDIAN?"),
+        ('SELECT COUNT(*) FROM t WHERE key = "a"', "single quotes hold a text: 'a'"),
+        ("SELECT COUNT(*) FROM t WHERE key IN (\"a\", 'b')", "single quotes hold a text: 'a'"),
+        ('SELECT COUNT(*) FROM (SELECT key AS k FROM t) WHERE k = "a"', "single quotes hold a text: 'a'"),
+        ('SELECT key, COUNT(*) FROM t GROUP BY 1 HAVING key = "a"', "single quotes hold a text: 'a'"),
+        ("SELECT key, COUNT(*) FROM t", 'Add GROUP BY "key"'),
+        ("SELECT COUNT(*) FROM (SELECT x FROM t LIMIT 5)", "rows of several people must not be mixed"),
+        ("SELECT COUNT(*) FROM (SELECT x FROM t) WHERE y > 1", "It selects x: add the column"),
+        ("SELECT COUNT(*) FROM t HAVING AVG(x) > 1", 'Add AVG("x") to SELECT'),
     ],
 )
 def test_a_refusal_says_what_and_what_to_do(text, message):
     with pytest.raises(errors.RequestError) as caught:
-        parse(text, SCHEMA)
+        read(text, SCHEMA)
     assert message in str(caught.value)
 
 
@@ -290,8 +392,8 @@ def test_what_means_the_same_has_the_same_text():
 
 
 def test_too_many_statistics_are_refused_quickly():
-    with pytest.raises(errors.TooLarge, match="is 5000, and at most 100 is possible"):
-        parse(f"SELECT {', '.join(['COUNT(*)'] * 5000)} FROM t", SCHEMA)
+    with pytest.raises(errors.TooLarge, match="is 4000, and at most 100 is possible"):
+        parse(f"SELECT {', '.join(['COUNT(*)'] * 4000)} FROM t", SCHEMA)
 
 
 def test_statistics_are_named_apart():

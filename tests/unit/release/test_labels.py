@@ -61,7 +61,8 @@ def test_every_form_has_code_and_label(made, tmp_path):
     if find_spec("polars") and find_spec("pyarrow"):
         assert made.to_polars()["sex_label"].to_list() == LABELS
         assert made.to_arrow().column("age_label").to_pylist() == ["child", "adult"] * 3
-    for text in (str(made), made.to_html(), made._repr_html_()):
+    page = re.sub(r"(?s)<script.*?</script>", "", made.to_html())
+    for text in (str(made), page, made._repr_html_()):
         assert re.findall(r"\b(?:men|women)\b", text) == LABELS[:4]
         assert "Sex of the person" in text
         assert "h: Hours worked, in hours" in text
@@ -79,7 +80,14 @@ def test_json_says_what_each_column_is(made):
 
 def test_a_label_column_gives_way_to_other_names(tmp_path):
     made = source_of(tmp_path).sql('SELECT sex, COUNT(*) AS "SEX_label" FROM t GROUP BY sex', epsilon=1)
-    assert list(made.flat()) == ["sex", "sex_label_2", "SEX_label", "SEX_label_low", "SEX_label_high"]
+    assert list(made.flat()) == [
+        "sex",
+        "sex_label_2",
+        "SEX_label",
+        "SEX_label_low",
+        "SEX_label_high",
+        "SEX_label_quality",
+    ]
     assert made["sex_label_2"].tolist() == ["men", "women", "rest"]
     renamed = source_of(tmp_path).sql("SELECT sex AS s, COUNT(*) AS n FROM t GROUP BY s", epsilon=1)
     assert list(renamed.flat())[:2] == ["s", "s_label"]
@@ -103,15 +111,16 @@ def test_bins_of_the_question_have_no_labels_and_declared_ones_have(tmp_path):
     assert "age_label" in source.sql("SELECT COUNT(*) FROM t GROUP BY BIN(age, 0, 18, 120)", epsilon=1)
 
 
-@pytest.mark.skipif(not find_spec("altair"), reason="altair is not installed")
+@pytest.mark.skipif(not find_spec("altair"), reason="altair is not installed here: `make install` brings it")
 def test_a_chart_has_labels_and_units_and_its_page_no_script_of_theirs(tmp_path):
     hostile = lw.keys({"1": "</script><script>alert(1)", "2": "<!--<script>"}, title="</script>")
     source = source_of(tmp_path, {"sex": SEX, "age": AGE, "h": HOURS, "b": lw.keys(False, True)})
     layers = source.release(lw.mean("h"), by=["sex", "age"], epsilon=1).plot().to_dict()["layer"]
     assert layers[0]["encoding"]["x"]["title"] == "mean_h (hours)"
-    assert layers[0]["encoding"]["y"]["title"] == "Sex of the person, age (years)"
+    assert layers[0]["encoding"]["y"]["axis"]["title"] == "Sex of the person"
+    assert layers[0]["encoding"]["color"]["legend"]["title"] == "age (years)"
     chart = source.release(lw.count(), by="sex", epsilon=1).plot().to_dict()
-    assert [row["group"] for row in chart["data"]["values"]] == ["men (1)", "women (2)", "rest"]
+    assert [row["group"] for row in chart["datasets"][chart["data"]["name"]]] == ["men (1)", "women (2)", "rest"]
     curve = source.release(lw.cdf("h", 4), epsilon=1).plot().to_dict()["layer"]
     assert curve[0]["encoding"]["x"]["title"] == "Hours worked (hours)"
     page = (
@@ -299,3 +308,13 @@ def test_names_in_a_record_that_do_not_fit_are_not_used(names, tmp_path):
     source.ledger.record(entry, {**made.answer, "names": names})
     other = source_of(tmp_path, version="2")
     assert list(recall(other.schema, source.ledger, entry.number).estimates) == ["count"]
+
+
+def test_notes_on_computed_keys(tmp_path):
+    columns = {"age": lw.number(0, 99, integer=True), "sex": lw.keys("m", "w")}
+    columns |= {"kind": lw.recode("sex", {"m": "a"}, other="b"), "some": lw.recode("sex", {"m": "a"})}
+    source = lw.Source(pd.DataFrame({"age": [1], "sex": ["m"]}), name="t", columns=columns, epsilon=1)
+    notes = [source.plan(lw.count(), by=by, epsilon=1).notes for by in ("kind", "some", "FLOOR(age / 10)")]
+    assert notes[0] == ()
+    assert notes[1] == ("Rows without a value of some are not counted.",)
+    assert notes[2] == ("Rows without a value of FLOOR(0.1 * age) are not counted.",)

@@ -108,8 +108,8 @@ def test_pieces_are_the_whole(kind, people, tmp_path, monkeypatch, small):
             view.to_parquet(tmp_path / "whole.parquet")
         assert parquet(tmp_path / "whole.parquet") == (types, rows)
         monkeypatch.setattr(result, "_PIECE_ROWS", 7)
-    assert len(made._slices) > 1 or not by
-    assert all(groups.start % made._estimator.together == 0 for groups in made._slices)
+    assert len(made._pieces) > 1 or not by
+    assert all(groups.start % made._estimator.together == 0 for groups in made._pieces)
 
 
 def test_types_in_parquet_are_those_of_the_keys(tmp_path, small):
@@ -406,7 +406,7 @@ def test_the_command_writes_parts_to_a_folder(tmp_path, small):
     run(*asked, "--output", str(tmp_path / "out.csv"))
     assert (tmp_path / "out.csv").read_text() == printed
     assert printed.count("\n") == 16
-    assert pd.read_parquet(out)["count"].tolist() == [int(line.split(",")[2]) for line in printed.split()[1:]]
+    assert pd.read_parquet(out)["count"].tolist() == [int(line.split(",")[2]) for line in printed.splitlines()[1:]]
     (tmp_path / "t.toml").write_text(TOML.replace("t.csv", "out/*.parquet"))
     assert "part of the table" in run(*asked, "--output", str(out), "--force", status=2).stderr
 

@@ -1,6 +1,6 @@
 WITH typed AS (SELECT TRY_CAST("c_x" AS DOUBLE) AS "c_x", TRY_CAST("c_y" AS DOUBLE) AS "c_y", TRY_CAST("c_code" AS DOUBLE) AS "c_code" FROM source),
 cleaned AS (SELECT CASE WHEN isfinite("c_x") THEN "c_x" END AS "c_x", CASE WHEN isfinite("c_y") THEN "c_y" END AS "c_y", CASE WHEN isfinite("c_code") THEN "c_code" END AS "c_code" FROM typed),
-bounded AS (SELECT "c_code" AS k0, CASE WHEN ("c_x" < "c_y") OR ("c_x" IS NULL) THEN 1 ELSE 0 END AS i0, CASE WHEN isfinite("c_y") THEN CASE WHEN "c_y" <= -0.5e0 THEN 0 WHEN "c_y" >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR(("c_y" - -0.5e0) * 16384.0e0 + 0.5e0) AS INTEGER) END END AS i1
+bounded AS (SELECT "c_code" AS k0, CASE WHEN ("c_x" < "c_y") OR ("c_x" IS NULL) THEN 1 ELSE 0 END AS i0, CASE WHEN isfinite("c_y") THEN CAST(FLOOR((LEAST(GREATEST("c_y", -0.5e0), 100.0e0) - -0.5e0) * 16384.0e0 + 0.5e0) AS INTEGER) END AS i1
   FROM cleaned),
 tally AS (SELECT k0, COUNT(*) AS n, COUNT(i0) AS m0, SUM(i0) AS s0, COUNT(i1) AS m1, SUM(i1) AS s1, SUM(CAST(i1 AS BIGINT) * i1) AS q1
   FROM bounded GROUP BY k0)

@@ -1,6 +1,6 @@
 WITH typed AS (SELECT person AS person, TRY_CAST("c_y" AS DOUBLE) AS "c_y", TRY_CAST("c_key" AS VARCHAR) AS "c_key" FROM source),
 cleaned AS (SELECT person, "c_y", "c_key" FROM typed),
-bounded AS MATERIALIZED (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN isfinite("c_y") THEN CASE WHEN "c_y" <= -0.5e0 THEN 0 WHEN "c_y" >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR(("c_y" - -0.5e0) * 16384.0e0 + 0.5e0) AS INTEGER) END END AS i0
+bounded AS MATERIALIZED (SELECT person, COALESCE(keys_0.number, 2) AS k0, CASE WHEN isfinite("c_y") THEN CAST(FLOOR((LEAST(GREATEST("c_y", -0.5e0), 100.0e0) - -0.5e0) * 16384.0e0 + 0.5e0) AS INTEGER) END AS i0
   FROM cleaned LEFT JOIN keys_0 ON "c_key" = keys_0.key WHERE person IS NOT NULL),
 people AS (SELECT person, CAST(CASE WHEN COUNT(*) <= 3 THEN 65536 ELSE 196608 // COUNT(*) END AS INTEGER) AS w
   FROM bounded GROUP BY person),

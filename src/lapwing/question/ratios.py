@@ -1,0 +1,107 @@
+"""Ratios of two counts or sums: ``lw.ratio`` and SQL's SUM(a) / SUM(b).
+
+A constant factor, as in 100.0 * SUM(a) / SUM(b), multiplies the ratio after the noise.  NULLIF(…, 0) around the
+denominator and CAST(… AS DOUBLE) change nothing: the ratio is never computed from exact sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from sqlglot import exp
+
+from .. import exact
+from ..errors import InvalidParameter, UnsupportedQuery
+from ..exact import Number
+from .condition import numeral, only
+from .query import Statistic
+
+_LARGEST = Fraction(10**100)
+_REALS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL", "NUMERIC")
+_WRITE = "Write SUM(a) / SUM(b), SUM(a) / COUNT(*), or 100.0 * SUM(a) / SUM(b)."
+
+
+def ratio(
+    numerator: Statistic,
+    denominator: Statistic,
+    *,
+    factor: Number = 1,
+    error: Number | None = None,
+    name: str | None = None,
+) -> Statistic:
+    """Ask for the ratio of two counts or sums, such as ``lw.ratio(lw.sum("cost"), lw.sum("days"))``.
+
+    Args:
+        numerator: a count or sum.
+        denominator: a count or sum; where the noise cannot tell it from 0, the answer says so.
+        factor: multiplies the ratio, for example 100 for percent.
+        error: the wanted half-width of its error bar.
+        name: the name of its column in the release.
+    """
+    for given, what in ((numerator, "numerator"), (denominator, "denominator")):
+        if not isinstance(given, Statistic) or not given.is_linear:
+            raise InvalidParameter(given, what, "a count or sum, such as lw.sum(…) or lw.count()")
+    by = exact.finite(factor, "factor")
+    if not 1 / _LARGEST <= abs(by) <= _LARGEST:
+        raise InvalidParameter(factor, "factor", "other than 0, and from 10^-100 to 10^100 in size")
+    if name is not None and (not isinstance(name, str) or not name.strip() or not name.isprintable()):
+        raise InvalidParameter(name, "name", "a printable text")
+    wanted = None if error is None else exact.positive(error, "error")
+    return Statistic("ratio", parts=(numerator, denominator), factor=by, error=wanted, name=name)
+
+
+def ratio_of(node: exp.Expression, aggregate: Callable[[exp.Expression], Statistic]) -> Statistic | None:
+    """Return the ratio that a node of SELECT is, or None if nothing is divided or multiplied there."""
+    node = _bare(node)
+    if not isinstance(node, exp.Div | exp.Mul):
+        return None
+    tops, bottoms, factor = _factors(node)
+    if len(tops) != 1 or len(bottoms) != 1 or not 1 / _LARGEST <= abs(factor) <= _LARGEST:
+        raise UnsupportedQuery("this calculation with aggregates", _WRITE)
+    parts = aggregate(tops[0]), aggregate(_nonzero(bottoms[0]))
+    if not all(each.is_linear for each in parts):
+        raise UnsupportedQuery("a ratio of something other than counts and sums", _WRITE)
+    return Statistic("ratio", parts=parts, factor=factor)
+
+
+def _factors(node: exp.Expression) -> tuple[list[exp.Expression], list[exp.Expression], Fraction]:
+    """Return what a product is made of: the aggregates above and below the line, and the constants as one number."""
+    tops: list[exp.Expression] = []
+    bottoms: list[exp.Expression] = []
+    factor, left = Fraction(1), [(node, False)]
+    while left:
+        each, below = left.pop()
+        each = _bare(each)
+        value = numeral(each)
+        if isinstance(each, exp.Mul):
+            left += [(each.this, below), (each.expression, below)]
+        elif isinstance(each, exp.Div):
+            left += [(each.this, below), (each.expression, not below)]
+        elif value is None:
+            (bottoms if below else tops).append(each)
+        elif below and value == 0:
+            raise UnsupportedQuery("a division by 0", _WRITE)
+        else:
+            factor = factor / value if below else factor * value
+        if len(tops) + len(bottoms) > 2 or max(abs(factor.numerator), factor.denominator) > _LARGEST**4:
+            break
+    return tops, bottoms, factor
+
+
+def _bare(node: exp.Expression) -> exp.Expression:
+    """Return what is inside parentheses and casts to a real number."""
+    while True:
+        if isinstance(node, exp.Paren):
+            only(node, "this")
+        elif not (isinstance(node, exp.Cast) and node.to.this.name in _REALS and not node.args.get("format")):
+            return node
+        node = node.this
+
+
+def _nonzero(node: exp.Expression) -> exp.Expression:
+    """Return x of NULLIF(x, 0)."""
+    if isinstance(node, exp.Nullif) and numeral(node.expression) == 0:
+        only(node, "this", "expression")
+        return _bare(node.this)
+    return node

@@ -1,0 +1,91 @@
+"""The quality of a released number, from its value and its 95 % error bar alone.
+
+Claim G4 (quality).  With h the half-width of the 95 % bar of a number v, the mark depends on h/(1.96·|v|), which is the
+coefficient of variation of v where the noise is normal.  It depends on nothing but what was released, and not on the
+confidence or the view in which the number is shown; a number whose bar spans its whole public range has no information.
+Proof: docs/explanation/comparing.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..measure.measurement import Estimate
+from ..noise.weighted import Floats
+from ..plan.plan import Plan
+from ..plan.weighing import public_range
+from ..question.quality import Quality
+from ..question.query import Statistic
+
+GOOD, CARE, NOISY, NOTHING, UNKNOWN = "good", "use with care", "too noisy", "no information", "no bar"
+NORMAL = 1.96
+"""The margin of a normal variable at 95 %, in deviations."""
+
+Marks = NDArray[Any]
+
+
+def marks(estimate: Estimate, quality: Quality, low: float = -math.inf, high: float = math.inf) -> Marks:
+    """Return the mark of each number, from its 95 % bar; the ends are those of its public range."""
+    value, bottom, top = (_filled(end) for end in estimate)
+    spans = (bottom <= low) & (top >= high) & (top > bottom)
+    unbounded = ~(np.isfinite(bottom) & np.isfinite(top))
+    with np.errstate(all="ignore"):
+        width = np.where(unbounded, np.inf, (top - bottom) / 2)
+        variation = np.where(width == 0, 0.0, width / (NORMAL * np.abs(value)))
+    found = np.full(len(value), NOISY, dtype=object)
+    found[variation <= float(quality.usable)] = CARE
+    found[variation <= float(quality.good)] = GOOD
+    found[spans | unbounded] = NOTHING
+    return found
+
+
+def _filled(end: NDArray[Any]) -> Floats:
+    filled: Floats = np.ma.filled(np.ma.asarray(end, dtype=float), np.nan)
+    return filled
+
+
+def statistic_range(plan: Plan, statistic: Statistic) -> tuple[float, float]:
+    """Return the ends between which a statistic must lie; infinite for counts and sums, whose noise has no ends."""
+    column = plan.schema.columns.get(statistic.column or "")
+    if statistic.kind == "cdf":
+        return 0.0, 1.0
+    if column is not None and column.low is not None and column.high is not None:
+        low, high = float(column.low), float(column.high)
+        if statistic.kind == "quantile":
+            return low, high
+        if statistic.kind in ("variance", "std"):
+            most = (high - low) / 2
+            return 0.0, most if statistic.kind == "std" else most**2
+    return public_range(plan, statistic)
+
+
+def suppressed(estimates: Mapping[str, Estimate], found: Mapping[str, Marks]) -> dict[str, Estimate]:
+    """Return the numbers without those that are too noisy, or say nothing: these are masked."""
+    left = {}
+    for name, estimate in estimates.items():
+        out = np.isin(found[name], (NOISY, NOTHING))
+        left[name] = Estimate(
+            *(np.ma.masked_array(end, np.ma.getmaskarray(np.ma.asarray(end)) | out) for end in estimate)
+        )
+    return left
+
+
+def bounded(estimate: Estimate) -> Estimate:
+    """Return a number whose ends are masked where there are none."""
+    if all(np.isfinite(end).all() for end in estimate):
+        return estimate
+    return Estimate(*(np.ma.masked_invalid(end) for end in estimate))
+
+
+def told(quality: Quality) -> str:
+    """Say what the marks mean."""
+    good, usable = (f"{float(100 * each):g} %" for each in (quality.good, quality.usable))
+    return (
+        f"Quality, by the coefficient of variation of the noise: good up to {good}, to be used with care up to "
+        f"{usable}, else too noisy."
+    )

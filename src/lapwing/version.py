@@ -1,0 +1,3 @@
+"""The version of Lapwing."""
+
+__version__ = "0.1.0"

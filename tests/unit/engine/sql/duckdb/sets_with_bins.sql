@@ -1,0 +1,11 @@
+WITH typed AS (SELECT TRY_CAST("c_y" AS DOUBLE) AS "c_y", TRY_CAST("c_key" AS VARCHAR) AS "c_key", TRY_CAST("c_code" AS DOUBLE) AS "c_code" FROM source),
+cleaned AS (SELECT CASE WHEN isfinite("c_y") THEN "c_y" END AS "c_y", "c_key", CASE WHEN isfinite("c_code") THEN "c_code" END AS "c_code" FROM typed),
+bounded AS (SELECT "c_code" AS k0, "c_key" AS k1, CASE WHEN "c_y" IS NOT NULL THEN CASE WHEN "c_y" < 3.0e0 THEN 0 ELSE 1 END END AS k2, CASE WHEN isfinite("c_y") THEN CAST(FLOOR((LEAST(GREATEST("c_y", -0.5e0), 100.0e0) - -0.5e0) * 16384.0e0 + 0.5e0) AS INTEGER) END AS i0
+  FROM cleaned),
+tally AS (SELECT k0, k1, k2, COUNT(*) AS n, COUNT(i0) AS m0, SUM(i0) AS s0, SUM(CAST(i0 AS BIGINT) * i0) AS q0
+  FROM bounded GROUP BY k0, k1, k2),
+finest AS MATERIALIZED (SELECT CAST(keys_0.number AS BIGINT) AS c0, CAST(COALESCE(keys_1.number, 2) AS BIGINT) AS c1, CAST(k2 AS BIGINT) AS c2, CAST(COALESCE(SUM(n), 0) AS BIGINT) AS f0, CAST(COALESCE(SUM(m0), 0) AS BIGINT) AS f1, COALESCE(SUM(s0), 0) AS f2, COALESCE(SUM(q0), 0) AS f3
+  FROM tally JOIN keys_0 ON k0 = keys_0.key LEFT JOIN keys_1 ON k1 = keys_1.key WHERE k2 IS NOT NULL GROUP BY CAST(keys_0.number AS BIGINT), CAST(COALESCE(keys_1.number, 2) AS BIGINT), CAST(k2 AS BIGINT))
+SELECT 0 AS which, 0 AS cell, CAST(COALESCE(SUM(f0), 0) AS BIGINT), CAST(COALESCE(SUM(f1), 0) AS BIGINT), COALESCE(SUM(f2), 0), COALESCE(SUM(f3), 0) FROM finest
+UNION ALL SELECT 1 AS which, c0 AS cell, CAST(COALESCE(SUM(f0), 0) AS BIGINT), CAST(COALESCE(SUM(f1), 0) AS BIGINT), COALESCE(SUM(f2), 0), COALESCE(SUM(f3), 0) FROM finest GROUP BY c0
+UNION ALL SELECT 2 AS which, (c1) * 2 + c2 AS cell, CAST(COALESCE(SUM(f0), 0) AS BIGINT), CAST(COALESCE(SUM(f1), 0) AS BIGINT), COALESCE(SUM(f2), 0), COALESCE(SUM(f3), 0) FROM finest GROUP BY (c1) * 2 + c2

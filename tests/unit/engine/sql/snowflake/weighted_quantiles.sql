@@ -1,0 +1,11 @@
+-- not run here: written for snowflake and checked as text alone; columns must have the declared types: TRY_CAST takes texts alone
+WITH typed AS (SELECT CAST("x" AS DOUBLE) AS "c_x", CAST("y" AS DOUBLE) AS "c_y" FROM source),
+cleaned AS (SELECT "c_x", "c_y" FROM typed),
+computed_1 AS (SELECT cleaned.*, CAST(CASE WHEN "c_x" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN CASE WHEN "c_x" <= -2.0e0 THEN 0 WHEN "c_x" >= 7.0e0 THEN 9 ELSE CAST(FLOOR(("c_x" - -2.0e0) * 1.0e0 + 0.5e0) AS NUMBER(38, 0)) END END AS NUMBER(38, 0)) - 2 AS x0 FROM cleaned),
+computed_2 AS (SELECT computed_1.*, ABS(x0) AS x1 FROM computed_1),
+bounded AS (SELECT CASE WHEN "c_y" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN CASE WHEN "c_y" <= -0.5e0 THEN 0 WHEN "c_y" >= 100.0e0 THEN 1646592 ELSE CAST(FLOOR(("c_y" - -0.5e0) * 16384.0e0 + 0.5e0) AS NUMBER(38, 0)) END END AS i0, COALESCE(CAST(CAST(x1 AS NUMBER(38, 0)) AS NUMBER(38, 0)) + 0, 0) AS v0
+  FROM computed_2),
+tally AS (SELECT i0, SUM(v0) AS n
+  FROM bounded GROUP BY i0)
+SELECT 0 AS cell, i0, COALESCE(SUM(n), 0) AS weight
+  FROM tally WHERE i0 IS NOT NULL GROUP BY i0

@@ -1,0 +1,12 @@
+WITH typed AS (SELECT TRY_CAST(`c_key` AS STRING) AS `c_key`, TRY_CAST(`c_code` AS DOUBLE) AS `c_code` FROM source),
+cleaned AS (SELECT `c_key`, CASE WHEN `c_code` BETWEEN -1.7976931348623157e308D AND 1.7976931348623157e308D THEN `c_code` END AS `c_code` FROM typed),
+bounded AS (SELECT `c_key` AS k0, `c_code` AS k1
+  FROM cleaned),
+tally AS (SELECT k0, k1, COUNT(*) AS n
+  FROM bounded GROUP BY k0, k1),
+finest AS (SELECT CAST(COALESCE(keys_0.number, 2) AS BIGINT) AS c0, CAST(keys_1.number AS BIGINT) AS c1, CAST(COALESCE(SUM(n), 0) AS BIGINT) AS f0
+  FROM tally LEFT JOIN keys_0 ON k0 = keys_0.key JOIN keys_1 ON k1 = keys_1.key GROUP BY CAST(COALESCE(keys_0.number, 2) AS BIGINT), CAST(keys_1.number AS BIGINT)),
+summed AS (SELECT c0, c1, CAST(GROUPING(c0) AS BIGINT) * 1 + CAST(GROUPING(c1) AS BIGINT) * 2 AS mask, CAST(COALESCE(SUM(f0), 0) AS BIGINT) AS t0
+  FROM finest GROUP BY GROUPING SETS ((), (c0), (c1), (c0, c1)))
+SELECT CASE mask WHEN 3 THEN 0 WHEN 2 THEN 1 WHEN 1 THEN 2 WHEN 0 THEN 3 END AS which, CASE mask WHEN 3 THEN 0 WHEN 2 THEN c0 WHEN 1 THEN c1 WHEN 0 THEN (c0) * 2 + c1 END AS cell, t0
+  FROM summed
