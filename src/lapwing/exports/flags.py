@@ -1,0 +1,41 @@
+"""Quality marks as flags of SDMX: OBS_STATUS and CONF_STATUS of each number.
+
+The codes are those of the cross-domain code lists CL_OBS_STATUS and CL_CONF_STATUS of SDMX (sdmx.org, guidelines).
+Each number has one flag.  Low reliability goes before estimated: it is what a reader must know first.
+"""
+
+from __future__ import annotations
+
+from ..release.quality import CARE, GOOD, NOISY, NOTHING, UNKNOWN
+
+OBS_STATUS = {
+    "A": "Normal value",
+    "E": "Estimated value",
+    "O": "Missing value",
+    "Q": "Missing value; suppressed",
+    "U": "Low reliability",
+}
+CONF_STATUS = {"F": "Free (free for publication)"}
+"""The codes that are used, of the lists, with their names."""
+
+FREE = "F"
+"""The confidentiality of every number: noise was added, so that all of them may be published."""
+
+QUALITY_CODES = {GOOD: "GOOD", CARE: "CARE", NOISY: "NOISY", NOTHING: "NOTHING", UNKNOWN: "NO_BAR"}
+"""The code of each quality mark, so that SDMX says as much as the other files."""
+
+
+def obs_status(mark: str, *, missing: bool, suppressed: bool, fitted: bool) -> str:
+    """Return the flag of one number.
+
+    Args:
+        mark: its quality.
+        missing: it has no value.
+        suppressed: numbers that are too noisy were left out.
+        fitted: it was changed after the release, so that it is not negative.
+    """
+    if missing:
+        return "Q" if suppressed and mark in (NOISY, NOTHING) else "O"
+    if mark in (CARE, NOISY, NOTHING):
+        return "U"
+    return "E" if fitted or mark == UNKNOWN else "A"

@@ -1,0 +1,202 @@
+"""CSVW and CSVW-EO metadata as a source file: what is known is declared, the rest is left to the owner or refused."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lapwing as lw
+from lapwing import errors
+from lapwing.cli.main import main
+from lapwing.exports.csvw_eo import draft_of_metadata
+
+from ...exported import Answers
+
+PENGUINS = Path(__file__).parent / "data" / "penguins.json"
+
+
+def written(folder, metadata, **more):
+    """The source file of some metadata, read as TOML, and its draft."""
+    path = folder / "birds.csv-metadata.json"
+    path.write_text(metadata if isinstance(metadata, str) else json.dumps(metadata), encoding="utf-8")
+    draft = draft_of_metadata(str(path), folder, **more)
+    return tomllib.loads(draft.text), draft
+
+
+def described(*columns, **more):
+    return {"@context": "http://www.w3.org/ns/csvw", "tableSchema": {"columns": list(columns)}, **more}
+
+
+def test_person_bounds_keys_bins_and_dates_are_those_of_the_metadata(tmp_path):
+    draft = draft_of_metadata(str(PENGUINS), tmp_path)
+    assert tomllib.loads(draft.text) == {
+        "name": "penguins",
+        "person": "penguin",
+        "rows_per_person": 3,
+        "epsilon": 1,
+        "columns": {
+            "species": {"keys": ["Adelie", "Chinstrap", "Gentoo"]},
+            "island": {"keys": ["Biscoe", "Dream"]},
+            "bill": {"low": 30.5, "high": 60, "edges": [30, 40, 60]},
+            "depth": {"low": 0.1, "high": 21.5},
+            "mass": {"low": 2700, "high": 6300, "integer": True},
+            "wild": {"keys": [False, True]},
+            "seen": {"type": "date", "first": "2025-01-02", "last": "2025-12-30"},
+            "ring": {"low": 0, "high": 5, "integer": True, "keys": [0, 1, 2]},
+        },
+    }
+    assert "# table = ?" in draft.text
+    assert "# wing = { low = ?, high = ?, integer = true }" in draft.text
+    assert "# nest = { keys = [?] }" in draft.text
+    assert '# neighbors = "change_one"' in draft.text
+    assert "To be filled in: wing, nest." in draft.recognised
+    assert any("ColumnGroup" in line for line in draft.recognised)
+    assert "never from the data" in draft.text
+
+
+def test_the_command_writes_a_source_that_can_be_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "birds.csv").write_text("p;k;Mass (kg)\n1;a;3,5\n2;b;NA\n")
+    metadata = described(
+        {"name": "p", "datatype": "integer", "privacyId": True},
+        {"name": "k", "datatype": "string", "keyValues": ["a", "b"], "dc:title": "Kind"},
+        {"name": "m", "titles": "Mass (kg)", "datatype": {"base": "decimal", "minimum": "0", "maximum": "10"},
+         "null": ["NA", ""], "schema:unitText": "kg"},
+        url="birds.csv", maxContributions=1, dialect={"delimiter": ";", "encoding": "UTF-8"},
+    )  # fmt: skip
+    (tmp_path / "data" / "birds.csv-metadata.json").write_text(json.dumps(metadata))
+    done = CliRunner().invoke(main, ["init", "data/birds.csv-metadata.json"])
+    assert done.exit_code == 0, done.output
+    assert "Wrote birds.toml" in done.output
+    source = tomllib.loads((tmp_path / "birds.toml").read_text())
+    assert source["table"] == "data/birds.csv"
+    assert source["file"] == {"delimiter": ";", "encoding": "utf-8", "missing": ["NA"]}
+    assert source["columns"]["Mass (kg)"] == {"low": 0, "high": 10, "unit": "kg"}
+    opened = lw.Source.open("birds.toml")
+    assert opened.schema.person == "p"
+    assert opened.schema.columns["k"].title == "Kind"
+    assert opened.plan('SELECT k, SUM("Mass (kg)") FROM birds GROUP BY k', epsilon=1).groups == 2
+    again = CliRunner().invoke(main, ["init", "data/birds.csv-metadata.json"])
+    assert (again.exit_code, "birds.toml exists" in again.output) == (2, True)
+    told = CliRunner().invoke(main, ["init", "data/birds.csv-metadata.json", "--delimiter", ",", "--force"])
+    assert (told.exit_code, "the metadata says" in told.output) == (2, True)
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_the_metadata_of_a_package_makes_a_source_for_a_table_like_the_one_behind_it(tmp_path):
+    made = Answers(tmp_path)
+    made["table"].package(tmp_path / "a", only="csvw")
+    draft = draft_of_metadata(str(tmp_path / "a" / "data.csv-metadata.json"), tmp_path)
+    source = tomllib.loads(draft.text)
+    assert (source["name"], source["person"], source["rows_per_person"]) == ("visits", "p", 2)
+    assert "table" not in source
+    assert source["columns"] == {
+        "sex": {"keys": ["F", "M"], "title": "Sex"},
+        "age": {"low": 0, "high": 120, "integer": True, "edges": [0, 18, 120], "unit": "years"},
+        "ok": {"keys": [False, True]},
+        "pay": {"low": 0, "high": 40, "title": "Pay", "unit": "euro/hour"},
+    }
+    assert "The metadata is of a release" in draft.recognised[0]
+    made["hostile"].package(tmp_path / "b", only="csvw")
+    draft = draft_of_metadata(str(tmp_path / "b" / "data.csv-metadata.json"), tmp_path)
+    assert list(tomllib.loads(draft.text)["columns"]) == ["=key", "x"]
+
+
+def test_names_with_prefixes_are_the_same_terms_and_recommendations_are_none(tmp_path):
+    metadata = described(
+        {"name": "x", "datatype": "double", "csvw:minimum": {"@value": 1}, "maximum": 2},
+        {"name": "k", "datatype": "string", "https://w3id.org/csvw-eo#keyValues": [{"@value": "a"}]},
+        **{"csvw-eo:public.privacyUnit": "p", "csvw-eo:rec.maxContributions": 9},
+    )
+    source, draft = written(tmp_path, metadata)
+    assert source["columns"] == {"x": {"low": 1, "high": 2}, "k": {"keys": ["a"]}}
+    assert source["person"] == "p"
+    assert "rows_per_person" not in source
+    assert "# rows_per_person = ?" in draft.text
+
+
+def test_bounds_are_read_as_they_are_written(tmp_path):
+    text = json.dumps(described({"name": "x", "datatype": "decimal", "minimum": 1, "maximum": 2}))
+    source, draft = written(tmp_path, text.replace('"maximum": 2', '"maximum": 2.30000000000000000001'))
+    assert 'high = "230000000000000000001/100000000000000000000"' in draft.text
+    for hostile in ("1e999999999", "NaN", "Infinity", '"x"', "true", "[1]"):
+        source, draft = written(tmp_path, text.replace('"maximum": 2', f'"maximum": {hostile}'))
+        assert source["columns"] == {}
+        assert "# x = { low = ?, high = ? }" in draft.text
+
+
+HOSTILE = ['a"b', "a\nb = 1", "]\n[columns.evil]", "\u202ex", "=1+1", "a.b", "x" * 5000, "'''", '"""', "# c", "\r"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_stay_texts(tmp_path, text):
+    columns = (
+        {"name": text, "datatype": "string", "keyValues": [text, "b"], "dc:description": text, "schema:unitText": text},
+        {"name": f"n{text}", "datatype": "double", "minimum": 0, "maximum": 1},
+        {"name": f"u{text}", "datatype": text},
+    )
+    source, draft = written(
+        tmp_path, described(*columns, privacyUnit=f"p{text}", null=[text], dialect={"quoteChar": text})
+    )
+    assert source["person"] == f"p{text}"
+    assert source["columns"][text]["keys"] == [text, "b"]
+    assert source["columns"][f"n{text}"] == {"low": 0, "high": 1}
+    assert set(source) <= {"name", "person", "epsilon", "columns", "file"}
+    assert len(draft.columns) == 3
+
+
+def test_what_cannot_be_declared_is_a_comment_with_the_reason(tmp_path):
+    columns = (
+        {"name": "x", "datatype": "integer", "minimum": 0, "maximum": 10**40},
+        {"name": "X", "datatype": "double", "minimum": 0, "maximum": 1},
+        {"name": "k", "datatype": "string", "keyValues": ["a", "b"], "exhaustiveKeys": False},
+        {"name": "d", "datatype": "date", "minimum": "soon", "maximum": "later"},
+        {"name": "t", "datatype": "duration"},
+    )
+    source, draft = written(tmp_path, described(*columns))
+    assert source["columns"] == {"k": {"keys": ["a", "b"]}}
+    lines = draft.text.splitlines()
+    assert any(line.startswith("# x = {") and "is refused" in line for line in lines)
+    assert any(line.startswith("# X cannot be declared: another column") for line in lines)
+    assert any(line.startswith("k = {") and "not all keys are listed" in line for line in lines)
+    assert any(line.startswith("# d = {") and "is refused" in line for line in lines)
+    assert '# t = { type = "text" }' in lines
+    assert "# person = ?" in lines
+
+
+def test_some_columns_can_be_chosen(tmp_path):
+    metadata = described({"name": "a", "datatype": "boolean"}, {"name": "b", "datatype": "boolean"})
+    source, _ = written(tmp_path, metadata, chosen=["b"])
+    assert list(source["columns"]) == ["b"]
+    with pytest.raises(errors.InvalidSource, match='has no column "c"'):
+        written(tmp_path, metadata, chosen=["c"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("[]", "no CSVW metadata"),
+        ('{"a": 1}', "no CSVW metadata"),
+        ('{"tableSchema": {"columns": 3}}', "no CSVW metadata"),
+        ('{"tables": [{}, {}]}', "describes 2 tables"),
+    ],
+)
+def test_what_is_no_metadata_is_refused(tmp_path, text, said):
+    with pytest.raises(errors.InvalidSource, match=said):
+        written(tmp_path, text)
+
+
+def test_one_table_of_a_group_is_taken_and_a_file_without_a_header_has_names(tmp_path):
+    table = {"url": "x.csv", "tableSchema": {"columns": [{"name": "a", "datatype": "boolean"}]}}
+    source, _ = written(
+        tmp_path, {"@context": "http://www.w3.org/ns/csvw", "tables": [table], "dialect": {"header": False}}
+    )
+    assert source["table"] == "x.csv"
+    assert source["file"] == {"header": False, "names": ["a"]}

@@ -1,0 +1,400 @@
+"""A package: every file has the same numbers and the metadata, hostile texts stay texts, and the folder is whole."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import duckdb
+import openpyxl
+import pytest
+import python_calamine
+import yaml
+
+import lapwing as lw
+from lapwing import errors
+from lapwing.exports import package as packaging
+from lapwing.exports.flags import QUALITY_CODES, obs_status
+from lapwing.exports.package import FORMATS, README, names_of
+from lapwing.exports.registry import Blank, _record
+from lapwing.exports.texts import shielded, yaml_scalar
+from lapwing.release.result import Release
+
+from ...exported import ANSWERS, HOSTILE, Answers, hostile, source
+
+pytestmark = pytest.mark.usefixtures("frozen_noise")
+
+
+@pytest.fixture
+def made(tmp_path):
+    return Answers(tmp_path)
+
+
+def cell(value):
+    """A cell of CSV as it was meant, but for its type."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def same(found, due):
+    return found == due or float(found) == float(due)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_kind_of_answer_makes_a_whole_package_with_the_same_numbers_in_each_file(made, tmp_path, name):
+    answer, folder = made[name], tmp_path / "package"
+    assert answer.package(folder) == sorted(names_of())
+    assert sorted(each.name for each in folder.iterdir()) == sorted(names_of())
+    flat = answer.flat()
+    rows = list(zip(*flat.values(), strict=True))
+    in_csv(folder, flat, rows)
+    in_parquet(folder, flat, rows, answer)
+    in_sdmx(folder, answer)
+    in_workbook(folder, flat, rows)
+    in_metadata(folder, flat, answer)
+
+
+def in_csv(folder, flat, rows):
+    with (folder / "data.csv").open(newline="", encoding="utf-8") as file:
+        head, *found = csv.reader(file)
+    assert head == list(flat)
+    assert all(same(a, cell(b)) for x, y in zip(found, rows, strict=True) for a, b in zip(x, y, strict=True))
+
+
+def in_parquet(folder, flat, rows, answer):
+    place = folder / "data.parquet"
+    with duckdb.connect() as connection:
+        relation = connection.sql(f"SELECT * FROM '{place}'")
+        assert relation.columns == list(flat)
+        found = relation.fetchall()
+        metadata = connection.sql(f"SELECT value FROM parquet_kv_metadata('{place}') WHERE key = 'lapwing'")
+        [[told]] = metadata.fetchall()
+    due = [tuple(str(each) if isinstance(each, dt.date) else each for each in row) for row in rows]
+    assert [tuple(map(cell, row)) for row in found] == [tuple(map(cell, row)) for row in due]
+    facts = json.loads(told)
+    release = answer if isinstance(answer, Release) else answer.release
+    assert facts["epsilon"] == release.to_dict()["epsilon"]
+    assert facts["notes"] == list(answer.notes)
+    assert [each["name"] for each in facts["columns"]] == list(flat)
+
+
+def in_sdmx(folder, answer):
+    structure = json.loads((folder / "data.sdmx-structure.json").read_text())
+    lists = {each["id"]: each for each in structure["data"]["codelists"]}
+    [parts] = structure["data"]["dataStructures"]
+    parts = parts["dataStructureComponents"]
+    with (folder / "data.sdmx.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = list(answer.estimates)
+    assert len(rows) == len(answer) * len(names)
+    for name, place in zip(names, range(len(names)), strict=True):
+        values = [None if each["OBS_VALUE"] == "" else float(each["OBS_VALUE"]) for each in rows[place :: len(names)]]
+        assert values == answer.estimates[name].value.tolist()
+        lows = [None if each["OBS_LOW"] == "" else float(each["OBS_LOW"]) for each in rows[place :: len(names)]]
+        assert lows == answer.estimates[name].low.tolist()
+        marks = [each["QUALITY"] for each in rows[place :: len(names)]]
+        assert marks == [QUALITY_CODES[mark] for mark in answer.qualities[name]]
+    dimensions = [each["id"] for each in parts["dimensionList"]["dimensions"]]
+    attributes = [each["id"] for each in parts["attributeList"]["attributes"]]
+    assert list(rows[0]) == ["STRUCTURE", "STRUCTURE_ID", "ACTION", *dimensions, "OBS_VALUE", *attributes]
+    for each in (*parts["dimensionList"]["dimensions"], *parts["attributeList"]["attributes"]):
+        coded = each["localRepresentation"].get("enumeration")
+        if coded is not None:
+            known = {code["id"] for code in lists[re.search(r":(\w+)\(", coded)[1]]["codes"]}
+            assert {row[each["id"]] for row in rows} <= known
+    assert len({tuple(row[each] for each in dimensions) for row in rows}) == len(rows)
+
+
+def in_workbook(folder, flat, rows):
+    sheet = openpyxl.load_workbook(folder / "data.xlsx")["data"]
+    head, *found = sheet.iter_rows()
+    assert [each.value for each in head] == list(flat)
+    assert all(each.data_type != "f" for row in sheet.iter_rows() for each in row)
+    numbers = [i for i, column in enumerate(flat.values()) if any(isinstance(each, int | float) for each in column)]
+    for shown, row in zip(found, rows, strict=True):
+        assert [shown[i].value for i in numbers] == [row[i] for i in numbers]
+    read = python_calamine.CalamineWorkbook.from_path(folder / "data.xlsx").get_sheet_by_name("data").to_python()
+    assert len(read) == len(rows) + 1
+
+
+def in_metadata(folder, flat, answer):
+    csvw = json.loads((folder / "data.csv-metadata.json").read_text())
+    assert [each["titles"] for each in csvw["tableSchema"]["columns"]] == [[name] for name in flat]
+    described = json.loads((folder / "datapackage.json").read_text())
+    table = described["resources"][0]
+    assert [each["name"] for each in table["schema"]["fields"]] == list(flat)
+    assert table["hash"] == f"sha256:{hashlib.sha256((folder / 'data.csv').read_bytes()).hexdigest()}"
+    facts = {each["schema:name"]: each["schema:value"] for each in csvw["schema:additionalProperty"]}
+    for name in ("epsilon", "privacy_unit", "neighbors", "confidence", "question"):
+        assert facts[name] == described["lapwing"][name]
+    record = yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
+    assert record["privacy_loss"]["privacy_parameters"] == {"epsilon": float(described["lapwing"]["epsilon"])}
+    readme = (folder / README).read_text()
+    for name in names_of():
+        if name != README:
+            assert f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}" in readme
+    assert answer.to_html().encode() == (folder / "report.html").read_bytes()
+
+
+def test_keys_labels_units_bins_and_dates_are_described(made, tmp_path):
+    made["table"].package(tmp_path / "a")
+    fields = json.loads((tmp_path / "a" / "datapackage.json").read_text())["resources"][0]["schema"]["fields"]
+    known = {each["name"]: each for each in fields}
+    assert known["sex"]["constraints"] == {"required": True, "enum": ["F", "M", "rest"]}
+    assert known["sex_label"]["lapwing"] == {"role": "label", "of": "sex"}
+    assert known["age"]["constraints"]["enum"] == ["[0, 18)", "[18, 120]"]
+    assert known["ok"]["type"] == "boolean"
+    assert known["n"]["type"] == known["n_low"]["type"] == "integer"
+    assert (known["mean_pay"]["type"], known["mean_pay"]["lapwing"]["unit"]) == ("number", "euro/hour")
+    assert known["mean_pay_low"]["description"] == "lower end of the 95 % error bar of mean_pay"
+    made["days"].package(tmp_path / "b")
+    assert json.loads((tmp_path / "b" / "datapackage.json").read_text())["resources"][0]["schema"]["fields"][0] == {
+        "name": "day",
+        "type": "date",
+        "description": "key of the group",
+        "constraints": {"required": True, "enum": ["2020-01-01", "2021-07-01"]},
+        "lapwing": {"role": "key", "of": "day"},
+    }
+    sheet = openpyxl.load_workbook(tmp_path / "b" / "data.xlsx")["data"]
+    assert sheet["A2"].value == dt.datetime(2020, 1, 1)
+    assert sheet["A2"].number_format == r"yyyy\-mm\-dd"
+
+
+def test_totals_are_empty_in_tables_and_have_the_code_of_totals_in_sdmx(made, tmp_path):
+    made["cube"].package(tmp_path / "a")
+    with (tmp_path / "a" / "data.sdmx.csv").open() as file:
+        first = next(csv.DictReader(file))
+    assert (first["SEX"], first["AGE"]) == ("_T", "_T")
+    described = json.loads((tmp_path / "a" / "datapackage.json").read_text())
+    assert "primaryKey" not in described["resources"][0]["schema"]
+    sheet = openpyxl.load_workbook(tmp_path / "a" / "data.xlsx")["data"]
+    assert sheet["A2"].value is None
+
+
+@pytest.mark.parametrize(
+    ("mark", "missing", "suppressed", "fitted", "flag"),
+    [
+        ("good", False, False, False, "A"),
+        ("good", False, True, True, "E"),
+        ("use with care", False, False, True, "U"),
+        ("too noisy", False, False, False, "U"),
+        ("no information", False, False, False, "U"),
+        ("no bar", False, False, False, "E"),
+        ("too noisy", True, True, False, "Q"),
+        ("no information", True, True, False, "Q"),
+        ("no information", True, False, False, "O"),
+    ],
+)
+def test_each_quality_mark_has_its_flag(mark, missing, suppressed, fitted, flag):
+    assert obs_status(mark, missing=missing, suppressed=suppressed, fitted=fitted) == flag
+
+
+def test_flags_of_suppressed_and_fitted_numbers(made, tmp_path):
+    for name, flags in (("noisy", {"A", "Q", "U"}), ("clipped", {"E", "U"}), ("no bars", {"E"})):
+        made[name].package(tmp_path / name, only="sdmx")
+        with (tmp_path / name / "data.sdmx.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert {row["OBS_STATUS"] for row in rows} <= flags, name
+        assert {row["CONF_STATUS"] for row in rows} == {"F"}
+        assert all((row["OBS_VALUE"] == "") == (row["OBS_STATUS"] == "Q") for row in rows)
+
+
+# --- texts that others wrote ---
+
+
+def test_hostile_texts_are_read_back_as_they_were(made, tmp_path):
+    made["hostile"].package(tmp_path / "a")
+    with (tmp_path / "a" / "data.csv").open(newline="", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    assert [tuple(row[:2]) for row in rows] == list(HOSTILE.items())
+    book = python_calamine.CalamineWorkbook.from_path(tmp_path / "a" / "data.xlsx").get_sheet_by_name("data")
+    read = book.to_python()
+    assert [row[0].replace("_x000D_", "\r").replace("_x005F_", "_") for row in read[1:]] == list(HOSTILE)
+    assert read[0][0] == "=key"
+    page = (tmp_path / "a" / "report.html").read_text()
+    assert "<script>alert" not in page
+    record = (tmp_path / "a" / "registry.yaml").read_text()
+    assert yaml.safe_load(record)["deployment"]["basic"]["name"] == "`` <b>=x</b> `y` ${z} ``"
+    assert "\u202e" not in record
+    for name in ("data.csv-metadata.json", "datapackage.json", "data.sdmx-structure.json"):
+        assert (tmp_path / "a" / name).read_text().isascii()
+    codes = json.loads((tmp_path / "a" / "data.sdmx-structure.json").read_text())["data"]["codelists"][0]["codes"]
+    assert all(re.fullmatch(r"[A-Za-z0-9_@$\-]+", each["id"]) for each in codes)
+    assert codes[0] == {"id": "K1", "name": "HYPERLINK(1)", "description": "=1+1"}
+
+
+def test_no_cell_of_a_safe_csv_begins_like_a_formula_and_an_apostrophe_brings_the_text_back(made, tmp_path):
+    made["hostile"].package(tmp_path / "a", safe_csv=True)
+    with (tmp_path / "a" / "data.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    for text in (*head, *(text for row in rows for text in row[:2])):
+        assert text[0] not in "=+-@\t\r\n"
+    assert [row[0].removeprefix("'") for row in rows] == list(HOSTILE)
+    described = json.loads((tmp_path / "a" / "datapackage.json").read_text())["resources"][0]["schema"]["fields"]
+    assert [each["name"] for each in described] == head
+    assert described[0]["constraints"]["enum"] == [row[0] for row in rows]
+    assert "apostrophe" in (tmp_path / "a" / README).read_text()
+
+
+def test_a_plain_csv_with_formulas_says_so(made, tmp_path):
+    made["hostile"].package(tmp_path / "a")
+    assert "open data.xlsx instead" in (tmp_path / "a" / README).read_text()
+    made["table"].package(tmp_path / "b")
+    assert "open data.xlsx instead" not in (tmp_path / "b" / README).read_text()
+
+
+@pytest.mark.parametrize("text", ["", "a", "=1", "'x", "''", "\tx", "-"])
+def test_the_shield_can_be_taken_off(text):
+    found = shielded(text)
+    assert found.removeprefix("'") == text
+    assert not found.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+@pytest.mark.parametrize("text", ["a: b # c", '"', "\\n", "\x7f\x85\u2028\ufeff\U0001f600", "- x", "\r\n\t", "é\u202e"])
+def test_texts_in_yaml_are_read_back(text):
+    assert yaml.safe_load(f"a: {yaml_scalar(text)}") == {"a": text}
+
+
+def test_a_carriage_return_in_a_key_does_not_end_its_row(tmp_path):
+    rows = list(
+        csv.reader(hostile(tmp_path).release(lw.count(), by="=key", epsilon=1).to_csv().splitlines(keepends=True))
+    )
+    assert len(rows) == len(HOSTILE) + 1
+
+
+def test_nothing_of_the_rows_is_in_a_package(tmp_path):
+    import pandas as pd
+
+    secret = "canary-7391"
+    frame = pd.DataFrame({"p": [secret] * 3 + ["b"], "k": ["x", secret, "x", "y"], "v": [7391.25, 1, 2, 3]})
+    asked = lw.Source(
+        frame, name="t", person="p", rows_per_person=1, epsilon=9, ledger=str(tmp_path / "t.ledger"),
+        columns={"k": lw.keys("x", "y"), "v": lw.number(0, 10)},
+    )  # fmt: skip
+    asked.release(lw.count(), lw.mean("v"), by="k", epsilon=1).package(tmp_path / "a")
+    for file in (tmp_path / "a").iterdir():
+        content = file.read_bytes()
+        assert b"canary" not in content
+        assert b"7391.25" not in content
+
+
+# --- the folder ---
+
+
+def test_a_folder_that_is_not_empty_is_refused_and_nothing_in_it_changes(made, tmp_path):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    made["plain"].package(folder)  # an empty one is taken
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    with pytest.raises(errors.InvalidRequest, match="is not empty"):
+        made["table"].package(folder)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    made["table"].package(folder, force=True, only="csv")
+    assert sorted(each.name for each in folder.iterdir()) == [README, "data.csv"]
+
+
+@pytest.mark.parametrize("name", ["data.csv", "thesis.docx"])
+def test_only_a_package_is_replaced(made, tmp_path, name):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / name).write_text("mine")
+    with pytest.raises(errors.InvalidRequest, match="not a package"):
+        made["plain"].package(folder, force=True)
+    assert (folder / name).read_text() == "mine"
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(errors.InvalidRequest, match="not a folder"):
+        made["plain"].package(tmp_path / "file", force=True)
+    with pytest.raises(errors.InvalidRequest, match="no folder"):
+        made["plain"].package(tmp_path / "b" / "c")
+
+
+def test_a_package_is_written_completely_or_not_at_all(made, tmp_path, monkeypatch):
+    made["plain"].package(tmp_path / "a")
+    before = (tmp_path / "a" / README).read_bytes()
+    everything = sorted(tmp_path.iterdir())
+
+    def full(*_):
+        raise OSError("no space")
+
+    monkeypatch.setattr(packaging, "registry_record", full)
+    for name in ("a", "b"):
+        with pytest.raises(errors.OutputError):
+            made["table"].package(tmp_path / name, force=True)
+    assert (tmp_path / "a" / README).read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == everything
+
+
+def test_some_formats_are_written_with_what_they_need(made, tmp_path):
+    assert made["plain"].package(tmp_path / "a", only=["xlsx"]) == [README, "data.xlsx"]
+    assert made["plain"].package(tmp_path / "b", only="csvw") == [README, "data.csv", "data.csv-metadata.json"]
+    with pytest.raises(errors.InvalidParameter, match="one of csv, parquet, sdmx"):
+        made["plain"].package(tmp_path / "c", only="ods")
+    assert set(FORMATS) == {"csv", "parquet", "sdmx", "csvw", "xlsx", "html", "registry", "datapackage"}
+
+
+def test_more_groups_than_a_sheet_holds_are_left_out_or_refused(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(packaging, "MOST_ROWS", 3)
+    assert "data.xlsx" not in made["table"].package(tmp_path / "a")
+    with pytest.raises(errors.InvalidRequest, match="A sheet of Excel holds 3 groups"):
+        made["table"].package(tmp_path / "b", only="xlsx")
+
+
+def test_an_answer_without_noise_has_no_record_for_the_registry(tmp_path):
+    public = source(tmp_path, neighbors="change_one", person=None, rows_per_person=None, public_rows=True)
+    answer = public.release(lw.count(), epsilon=1)
+    assert answer.entry is None
+    assert "registry.yaml" not in answer.package(tmp_path / "a")
+    assert "has no noise" in (tmp_path / "a" / README).read_text()
+    with pytest.raises(errors.InvalidRequest, match="nothing to register"):
+        answer.package(tmp_path / "b", only=["csv", "registry"])
+
+
+def test_the_folder_that_one_is_in_is_refused(made, tmp_path, monkeypatch):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    for place in (".", tmp_path / "a"):
+        with pytest.raises(errors.InvalidRequest, match="the folder that you are in"):
+            made["plain"].package(place)
+
+
+# --- the registry ---
+
+
+def blanks(value):
+    if isinstance(value, dict):
+        return [each for some in value.values() for each in blanks(some)]
+    if isinstance(value, list):
+        return [each for some in value for each in blanks(some)]
+    return [value] if isinstance(value, Blank) else []
+
+
+def test_the_record_says_what_is_known_and_leaves_the_rest_to_the_owner(made, tmp_path):
+    made["table"].package(tmp_path / "a", only="registry")
+    text = (tmp_path / "a" / "registry.yaml").read_text()
+    record = yaml.safe_load(text)
+    assert text.count("# fill in") == len(blanks(_record(made["table"])))
+    deployment = record["deployment"]
+    assert deployment["implementation"]["justification"] == ""
+    assert deployment["dp_variant"]["variant_name"] == "Pure DP"
+    assert "adding or removing all rows with one value of `p`" in deployment["privacy_loss"]["privacy_unit_details"]
+    assert "number_of_privacy_units" not in deployment["privacy_loss"]  # it is private
+    assert "permute-and-flip" not in deployment["implementation"]["mechanisms"]
+    made["days"].package(tmp_path / "b", only="registry")
+    text = (tmp_path / "b" / "registry.yaml").read_text()
+    assert "permute-and-flip" in text
+    public = source(tmp_path, neighbors="change_one", person=None, rows_per_person=None, public_rows=True)
+    public.release(lw.mean("pay"), epsilon=1).package(tmp_path / "c", only="registry")
+    assert '"The number of rows. Public' in (tmp_path / "c" / "registry.yaml").read_text()
+
+
+def test_the_same_answer_makes_the_same_files(made, tmp_path):
+    for name in ("a", "b"):
+        made["table"].package(tmp_path / name)
+    for file in sorted((tmp_path / "a").iterdir()):
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
+    assert Path(tmp_path / "a" / "data.csv").read_text() == made["table"].to_csv()

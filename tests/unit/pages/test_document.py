@@ -1,0 +1,67 @@
+"""Pieces of HTML: what others wrote stays text, colors can be read, styles stay inside."""
+
+import json
+import re
+
+import pytest
+
+from lapwing.pages import document as parts
+from lapwing.pages.numbers import KeyHead, NumberHead, NumberTable
+from lapwing.pages.style import DARK, LIGHT, STYLE
+
+HOSTILE = ["<script>alert(1)</script>", "</script><!--", "\"'&<>", "=1+1", "a\nb\x00\x1b[31m", "\u202eabc", "x" * 9999]
+
+
+def luminance(color):
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [LIGHT, DARK])
+def test_texts_and_bars_stand_out_from_what_is_behind_them(scheme):
+    """The measure of WCAG 2.2, success criterion 1.4.3."""
+    for text in ("text", "quiet", "link", "bad", "axis", "bar"):
+        assert contrast(scheme[text], scheme["back"]) >= 4.5
+        assert contrast(scheme[text], scheme["card"]) >= 4.5
+    assert contrast(scheme["marked"], scheme["mark"]) >= 4.5
+
+
+def test_every_rule_of_a_cell_is_for_what_is_inside_it():
+    style = re.sub(r"@media[^{]*{", "", STYLE)
+    for selectors in re.findall(r"([^{}]+){", style):
+        assert all(".lapwing" in each for each in selectors.split(",")), selectors
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_others_wrote_stays_text(text):
+    numbers = NumberTable(text, [KeyHead(text, text)], [NumberHead(text, text)], [([text], [(1, 0, 2, text)])], text)
+    page = parts.document(
+        text, parts.paragraph(text), parts.facts([(text, text)]), parts.table(text, [text], [[text]]),
+        parts.details(text, text), parts.section(text), numbers.html(), parts.data("d", {text: text}),
+    )  # fmt: skip
+    assert page.count("<script") == page.count("</script") == 1
+    assert "<!--" not in page
+    assert "\x00" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in re.sub(r"(?s)<script.*?</script>", "", page)
+    inside = re.search(r'(?s)<script type="application/json" id="d">(.*?)</script>', page)[1]
+    assert json.loads(inside) == {text: text}
+
+
+def test_a_page_asks_no_host_and_runs_no_script_of_others():
+    page = parts.document("t", parts.paragraph("x"), script="let a = 1;")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert policy.startswith("default-src 'none'")
+    assert re.search(r"script-src 'sha256-[^']{44}'$", policy)
+    assert "unsafe" not in policy
+    assert not re.search(r"(?:src|href)=\"(?!data:,)", page)
+
+
+def test_joined_letters_are_kept():
+    assert parts.escaped("می\u200cخواهم") == "می\u200cخواهم"
