@@ -41,8 +41,8 @@ from .checks.sampler import sampler
 from .checks.sensitivities import sensitivities
 from .checks.timing import timing
 from .checks.worlds import worlds
-from .finding import Check, Finding
-from .page import page
+from .finding import Check, Finding, NoSuchPart
+from .page import cell, page
 from .room import Engine, Room
 from .tools import others
 from .tools.engines import engines
@@ -72,22 +72,22 @@ class CheckEntry:
 
 CHECKS: dict[str, CheckEntry] = {
     "sampler": CheckEntry(sampler, "does the noise have its exact law, and is it fresh in every call?", 7),
-    "laws": CheckEntry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 20),
+    "laws": CheckEntry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 24),
     "reading": CheckEntry(reading, "is every cell, row and name read independently of all others?", 20),
     "sensitivities": CheckEntry(
-        sensitivities, "can one person move an answer exactly as far as declared, and no farther?", 15, True
+        sensitivities, "can one person move an answer exactly as far as declared, and no farther?", 18, True
     ),
     "worlds": CheckEntry(worlds, "in tables and questions drawn at random, is one person worth at most ε?", 100),
     "replay": CheckEntry(replay, "with the noise frozen, do neighbors differ in nothing but the numbers?", 10, True),
     "bound": CheckEntry(bound, "is ε, estimated from millions of draws, what was charged?", 8),
-    "coverage": CheckEntry(coverage, "do the error bars contain the truth as often as stated?", 20),
+    "coverage": CheckEntry(coverage, "do the error bars contain the truth as often as stated?", 24),
     "timing": CheckEntry(
         timing, "is the time of a draw unrelated to its noise, as far as we can measure?", 3, alone=True
     ),
     "ledgers": CheckEntry(ledgers, "is it impossible to overspend, reset or secretly edit the budget?", 10),
     "doors": CheckEntry(doors, "is every way to make a source and to ask it the same question, charge and answer?", 12),
     "identity": CheckEntry(
-        identity, "is everything that an answer depends on part of the question, and nothing else?", 10
+        identity, "is everything that an answer depends on part of the question, and nothing else?", 18
     ),
     "failures": CheckEntry(failures, "whatever fails, is there one charge and one answer?", 15, True),
     "canary": CheckEntry(canary, "do private values stay out of answers, errors and files?", 10),
@@ -111,7 +111,7 @@ class Verdict:
     @property
     def asks(self) -> str:
         """What the check asks."""
-        return CHECKS[self.check].asks
+        return _entry(self.check).asks
 
     @property
     def failures(self) -> tuple[Finding, ...]:
@@ -188,6 +188,9 @@ class Audit:
         """Return one page with every finding."""
         return page(self)
 
+    def _repr_html_(self) -> str:
+        return cell(self)
+
     def __str__(self) -> str:
         lines = [
             f"{verdict.check:14} {'passed' if verdict.passed else 'FAILED'}   "
@@ -215,7 +218,7 @@ def audit(
     """Check, on this machine and on made-up tables, that Lapwing keeps what it promises; no data of yours is read.
 
     Args:
-        only: the names of the checks to run, all if none is given.
+        only: the names of the checks to run, all if none is given; "reading/lines" runs one part of a check.
         deep: draw about ten times as much, over more tables; takes several times as long.
         minutes: for a deep audit, how long worlds are drawn; 5 if not given.
         seed: the number of the first world; 0 if not given, and for a deep audit a random one, which the finding says.
@@ -226,25 +229,25 @@ def audit(
         progress: a function that is called with the share that is done, 0 to 1, and the name of the current check.
     """
     for name in only:
-        if name not in CHECKS:
+        if name.partition("/")[0] not in CHECKS:
             raise InvalidParameter(name, "check", f"one of {', '.join(CHECKS)}")
     if minutes is not None and not (deep and isinstance(minutes, int | float) and 0 < minutes <= _MOST_MINUTES):
         raise InvalidParameter(minutes, "minutes", f"a number above 0, up to {_MOST_MINUTES:,}, for a deep audit")
     exact.whole(jobs, "jobs", _MOST_JOBS)
-    chosen = [name for name in CHECKS if not only or name in only]
+    chosen = sorted(dict.fromkeys(only or CHECKS), key=_order)
     named = [engine] if isinstance(engine, str) else list(engine)
-    if named and not any(CHECKS[name].engines for name in chosen):
+    if named and not any(_entry(name).engines for name in chosen):
         using = ", ".join(name for name, entry in CHECKS.items() if entry.engines)
         advice = f"Leave it out, or run one of {using}."
         raise UselessParameter("engine", "none of these checks looks at engines", advice)
     drawing = _Drawing(deep, minutes, _first_world(deep, seed), stop)
     start, tell = monotonic(), partial(_tell, progress, chosen, drawing)
     with engines(named) as at_hand:
-        if jobs > 1 and not named and len(chosen) > 1:
+        if jobs > 1 and not named and len(chosen) > 1 and all(name in CHECKS for name in chosen):
             found = _at_once(chosen, drawing, jobs, tell)
         else:
             found = _in_turn(chosen, drawing, at_hand, tell)
-        verdicts = sorted(found, key=lambda verdict: list(CHECKS).index(verdict.check))
+        verdicts = sorted(found, key=lambda verdict: _order(verdict.check))
         date = datetime.now(UTC).isoformat(timespec="seconds")
         return Audit(tuple(verdicts), tuple(each.name for each in at_hand), deep, date, monotonic() - start)
 
@@ -260,9 +263,19 @@ class _Drawing:
 
     def seconds(self, name: str) -> float:
         """Return about how long a check takes."""
+        entry = _entry(name)
         if not self.deep:
-            return CHECKS[name].seconds
-        return 60 * (self.minutes or DEEP_MINUTES) if CHECKS[name].check is worlds else 5 * CHECKS[name].seconds
+            return entry.seconds
+        return 60 * (self.minutes or DEEP_MINUTES) if entry.check is worlds else 5 * entry.seconds
+
+
+def _entry(name: str) -> CheckEntry:
+    """Return the check of this name, or the one that a part belongs to."""
+    return CHECKS[name.partition("/")[0]]
+
+
+def _order(name: str) -> int:
+    return list(CHECKS).index(name.partition("/")[0])
 
 
 def _first_world(deep: bool, seed: int | None) -> int:
@@ -355,18 +368,21 @@ def _tell(progress: Progress | None, chosen: Sequence[str], drawing: _Drawing, t
 def run_check(name: str, drawing: _Drawing, engines: tuple[Engine, ...], tell: Callable[[float], None]) -> Verdict:
     """Run one check in a folder that is removed afterwards; a check that fails to run has failed."""
     start, found = monotonic(), []
+    check, _, part = name.partition("/")
     tell(0)
     with tempfile.TemporaryDirectory(prefix="lapwing-audit-", ignore_cleanup_errors=True) as folder:
         room = Room(
             Path(folder), drawing.deep, engines, drawing.minutes or DEEP_MINUTES, drawing.seed,
-            lambda: tell(monotonic() - start),
+            lambda: tell(monotonic() - start), part,
         )  # fmt: skip
         try:
-            for finding in CHECKS[name].check(room):
+            for finding in CHECKS[check].check(room):
                 found.append(finding)
                 room.tick()
                 if drawing.stop and not finding.passed:
                     break
+        except NoSuchPart as error:
+            raise InvalidParameter(part, f"part of {check}", f"one of {', '.join(error.names)}") from None
         except Exception as error:  # the tables are made up, so its text reveals nothing
             found.append(Finding("the check itself", False, f"{type(error).__name__}: {error}"))
     return Verdict(name, tuple(found), monotonic() - start)

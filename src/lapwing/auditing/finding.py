@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +29,24 @@ class Check(Protocol):
     """Checks one promise, in its own workspace, and yields findings one by one."""
 
     def __call__(self, room: Room) -> Iterator[Finding]: ...
+
+
+class NoSuchPart(Exception):
+    """The check has no part of this name; those that it has."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(", ".join(names))
+        self.names = tuple(names)
+
+
+def parts(room: Room, **named: Callable[[], Finding | Iterable[Finding]]) -> Iterator[Finding]:
+    """Run the parts of a check one after the other, or only the one that the room names; none needs another."""
+    if room.part and room.part not in named:
+        raise NoSuchPart(list(named))
+    for name, run in named.items():
+        if room.part in ("", name):
+            found = run()
+            yield from [found] if isinstance(found, Finding) else found
 
 
 def all_right(wrong: Sequence[object], number: int) -> str:

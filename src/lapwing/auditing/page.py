@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
-from .. import report
+from ..pages import document as parts
 
 if TYPE_CHECKING:
     from .audit import Audit, Verdict
@@ -23,47 +22,71 @@ _READ = (
 
 def page(audit: Audit) -> str:
     """Return the page: the outcome, what was audited, and every finding; those that fail come first."""
-    facts = [
+    return parts.document(
+        "Audit of Lapwing",
+        "<header><h1>Audit of Lapwing</h1>",
+        parts.paragraph(f"{_mark(audit.passed)}.  {audit.summary}", kind="lead" if audit.passed else "lead bad"),
+        "</header>",
+        _overview(audit, linked=True),
+        parts.facts(_facts(audit)),
+        *(_section(each) for each in audit.verdicts),
+        parts.section("How to read this", parts.paragraph(_READ)),
+    )
+
+
+def cell(audit: Audit) -> str:
+    """Return what a notebook shows: the outcome, the checks, and the findings that fail."""
+    failed = [f"{each.check}: {one.what}.  {one.told}" for each in audit.verdicts for one in each.failures]
+    return parts.cell(
+        parts.paragraph(f"{_mark(audit.passed)}.  {audit.summary}", kind="" if audit.passed else "bad"),
+        _overview(audit, linked=False),
+        parts.paragraph(*failed, kind="bad"),
+    )
+
+
+def _facts(audit: Audit) -> list[tuple[str, str]]:
+    return [
         ("date", audit.date),
         *audit.versions.items(),
         ("engines", ", ".join(audit.engines)),
         ("deep", "yes" if audit.deep else "no"),
     ]
-    rows = "".join(
-        f'<tr><td class="key"><a href="#{each.check}">{each.check}</a></td><td class="key">{_mark(each.passed)}</td>'
-        f"<td>{len(each.findings):,}</td><td>{each.seconds:.1f}</td>"
-        f'<td class="key">{escape(each.asks)}</td></tr>'
+
+
+def _overview(audit: Audit, *, linked: bool) -> str:
+    rows = [
+        [
+            parts.Ready(f'<a href="#{parts.escaped(each.check)}">{parts.escaped(each.check)}</a>')
+            if linked
+            else each.check,
+            _verdict(each.passed),
+            f"{len(each.findings):,}",
+            f"{each.seconds:.1f}",
+            each.asks,
+        ]
         for each in audit.verdicts
-    )
-    heads = _head("check") + _head("verdict") + "<th>findings</th><th>seconds</th>" + _head("asks")
-    body = [
-        f"<p><strong>{_mark(audit.passed)}</strong>  {escape(audit.summary)}</p>",
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>",
-        report.html_facts(facts),
-        *(_section(each) for each in audit.verdicts),
-        f"<h2>How to read this</h2><p>{escape(_READ)}</p>",
     ]
-    return report.html_document("Audit of Lapwing", "\n".join(body))
+    return parts.table("The checks", ("check", "verdict", "findings", "seconds", "asks"), rows, (0, 1, 4))
 
 
 def _section(verdict: Verdict) -> str:
-    rows = "".join(
-        f'<tr><td class="key">{_mark(each.passed)}</td><td class="key">{escape(each.what)}</td>'
-        f'<td class="key">{escape(each.told)}</td><td>{each.false_alarm:.2g}</td></tr>'
+    rows = [
+        [each.what, _verdict(each.passed), each.told, f"{each.false_alarm:.2g}"]
         for each in sorted(verdict.findings, key=lambda each: each.passed)
-    )
-    heads = _head("verdict") + _head("what") + _head("found") + "<th>false alarm</th>"
+    ]
     shown = "" if verdict.passed else " open"
+    name = parts.escaped(verdict.check)
     return (
-        f'<h2 id="{verdict.check}">{verdict.check}</h2><p>{escape(verdict.asks)}</p>'
+        f'<section><h2 id="{name}">{name}</h2>{parts.paragraph(verdict.asks)}'
         f"<details{shown}><summary>{_mark(verdict.passed)}, {len(verdict.findings):,} findings</summary>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></details>"
+        f"{parts.table(f'Findings of {verdict.check}', ('what', 'verdict', 'found', 'false alarm'), rows, (0, 1, 2))}"
+        "</details></section>"
     )
 
 
 def _mark(passed: bool) -> str:
-    return "passed" if passed else '<strong style="color: #a11">FAILED</strong>'
+    return "Passed" if passed else "FAILED"
 
 
-def _head(name: str) -> str:
-    return f'<th class="key">{name}</th>'
+def _verdict(passed: bool) -> str:
+    return "passed" if passed else parts.Ready('<strong class="bad">FAILED</strong>')

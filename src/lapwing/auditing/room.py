@@ -40,7 +40,8 @@ class Room:
     """A folder that is empty at first and is removed afterwards; ``deep`` asks for the longer form of the check.
 
     ``minutes`` is how long worlds are drawn for a deep audit, ``seed`` the number of the first world; ``tick`` is
-    called by checks that take long, now and then, for the sake of a progress bar.
+    called by checks that take long, now and then, for the sake of a progress bar.  ``part`` names the one part of the
+    check that runs, all of them if it is empty.
     """
 
     folder: Path
@@ -49,6 +50,7 @@ class Room:
     minutes: float = 5
     seed: int = 0
     tick: Callable[[], None] = lambda: None
+    part: str = ""
 
     def path(self, ending: str) -> Path:
         """Return the path of a new file."""

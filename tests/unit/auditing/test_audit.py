@@ -10,7 +10,8 @@ from click.testing import CliRunner
 import lapwing as lw
 from lapwing.auditing import audit as module
 from lapwing.auditing.audit import CHECKS, CheckEntry
-from lapwing.auditing.finding import Finding
+from lapwing.auditing.finding import Finding, NoSuchPart, parts
+from lapwing.auditing.room import Room
 from lapwing.cli.main import main
 from lapwing.errors import InvalidAddress, InvalidParameter, UselessParameter
 
@@ -90,6 +91,29 @@ def test_an_interrupt_is_no_failure(few, monkeypatch):
 def test_an_unknown_check_is_refused(few):
     with pytest.raises(InvalidParameter, match="one of good, bad, worse"):
         lw.audit("goods")
+
+
+def test_one_part_of_a_check_runs_alone(few, monkeypatch):
+    def halves(room):
+        one = Finding("one", True, "")
+        yield from parts(room, one=lambda: one, other=lambda: [Finding("other", True, ""), Finding("last", True, "")])
+
+    monkeypatch.setitem(module.CHECKS, "good", CheckEntry(halves, "asks?", 1))
+    found = lw.audit("bad", "good/other", jobs=2)
+    assert [verdict.check for verdict in found.verdicts] == ["good/other", "bad"]
+    assert [finding.what for finding in found.verdicts[0].findings] == ["other", "last"]
+    assert found.verdicts[0].asks == "asks?"
+    assert found.not_run == ("good", "worse")
+    assert len(lw.audit("good").verdicts[0].findings) == 3
+    with pytest.raises(InvalidParameter, match="part of good is one of one, other"):
+        lw.audit("good/none")
+
+
+def test_every_check_has_parts(tmp_path):
+    for name, entry in CHECKS.items():
+        with pytest.raises(NoSuchPart) as known:
+            next(entry.check(Room(tmp_path, part="none")))
+        assert known.value.names, name
 
 
 def test_an_unknown_engine_is_refused():

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from lapwing.auditing.audit import CHECKS
+from lapwing.auditing.finding import NoSuchPart
+from lapwing.auditing.room import Room
 
 from ...mutants import MUTANTS, flagged
 
@@ -21,17 +23,22 @@ def test_there_are_enough_faults_and_each_stands_for_a_trap():
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.fault)
-def test_a_fault_fits_one_place_of_the_code_and_has_a_check(mutant):
+def test_a_fault_fits_one_place_of_the_code_and_has_a_part_of_a_check(mutant, tmp_path):
     compile(mutant.broken(), mutant.file, "exec")
-    assert mutant.check in CHECKS
+    check, _, part = mutant.check.partition("/")
+    with pytest.raises(NoSuchPart) as known:
+        next(CHECKS[check].check(Room(tmp_path, part="none")))
+    assert part in ("", *known.value.names)
 
 
 @pytest.mark.parametrize("fault", ["the tails of the noise are cut", "the key of the noise is always the same"])
 def test_a_quick_fault_is_flagged(fault):
     (mutant,) = (each for each in MUTANTS if each.fault == fault)
-    seen, told = flagged(mutant, mutant.check)
-    assert seen, told
+    found = flagged(mutant, mutant.check)
+    assert found.seen, found.told
 
 
 def test_the_build_as_it_is_is_not_flagged():
-    assert flagged(None, "sampler") == (False, "nothing")
+    found = flagged(None, "sampler/tails")
+    assert not found.seen
+    assert found.told == "nothing"

@@ -6,30 +6,38 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ...errors import LapwingError
 from ...ledger.ledger import Ledger
 from ..finding import Finding
-from ..tools.listening import chain, sightings
+from ..tools.listening import chain, overheard, sightings
 from ..tools.pipelines import ANALYST, EPSILON
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a question returned, or raised, and whether rows had been read by then."""
+    """What a question returned, or raised, whether rows had been read by then, and what was said meanwhile.
+
+    What is said is all that any logger logs at its lowest level, that is warned and that is printed.
+    """
 
     answer: Any
     error: BaseException | None
     read: bool
+    said: tuple[str, ...] = ()
 
 
 def attempted(ask: Callable[[], Any], read: Callable[[], bool]) -> Outcome:
     """Return what happens."""
-    try:
-        return Outcome(ask(), None, read())
-    except BaseException as error:
-        return Outcome(None, error, read())
+    answer, failed = None, None
+    with overheard() as heard:
+        try:
+            answer = ask()
+        except BaseException as error:
+            failed = error
+    return Outcome(answer, failed, read(), tuple(str(said) for _, said in heard.said))
 
 
 def broken(
@@ -61,11 +69,16 @@ def broken(
         return (
             f"ε = {float(fresh.spent)} is charged in {charged} entries, {'' if outcome.read else 'at most '}0.5 is due"
         )
-    texts = [] if error is None else list(chain(error))
     secret = [] if recorded else _long_numbers(unrecorded)
-    seen = [found for text in texts for found in (*sightings(text), *(each for each in secret if each in text))]
-    if seen:
-        return f"the error shows {seen[0]!r}"
+    texts = {
+        "the error shows": [] if error is None else list(chain(error)),
+        "a log, a warning or what is printed shows": outcome.said,
+        "a file that is left shows": _left(fresh) if secret else [],
+    }
+    for who, said in texts.items():
+        seen = [found for text in said for found in (*sightings(text), *(each for each in secret if each in text))]
+        if seen:
+            return f"{who} {seen[0]!r}"
     answers = [again(), again()]
     charged, kept = _charges(fresh)
     if answers[0] != answers[1] or kept != answers[:1] or (recorded and kept != recorded):
@@ -73,6 +86,12 @@ def broken(
     if charged != 1 or fresh.spent != fresh.budget(ANALYST).spent or fresh.spent != EPSILON or fresh.verify() != 4:
         return f"asked again, ε = {float(fresh.spent)} is charged in {charged} entries, 0.5 in 1 is due"
     return None
+
+
+def _left(ledger: Ledger) -> list[str]:
+    """Return the content of a ledger's file and of the files beside it that have its name, as text."""
+    path = Path(ledger.where)
+    return [each.read_bytes().decode("latin-1") for each in path.parent.glob(f"{path.name}*")]
 
 
 def _charges(ledger: Ledger) -> tuple[int, list[Any]]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...question import query
 from ...question.schema import WEIGHT, Column, keys, number
 from ...sensitivity import Neighbors
-from ..finding import ALPHA, Finding
+from ..finding import ALPHA, Finding, parts
 from ..room import Room
 from ..tools.certify import certified_epsilon, least_share, most_share
 
@@ -50,14 +50,17 @@ def bound(room: Room) -> Iterator[Finding]:
 
 def findings(room: Room, size: float) -> Iterator[Finding]:
     """Yield what ``bound`` finds, with ``size`` times as many draws."""
-    yield _counts(room, int(500_000 * size))
-    yield _sums(room, int(60_000 * size))
-    yield from _means(room, int(60_000 * size))
-    yield _proportions(room, int(60_000 * size))
-    yield _moves(room, int(60_000 * size))
-    yield _people(room, int(30_000 * size))
-    yield from _keys(room, int(30_000 * size))
-    yield _medians(room, int(1_500 * size))
+    yield from parts(
+        room,
+        counts=lambda: _counts(room, int(500_000 * size)),
+        sums=lambda: _sums(room, int(60_000 * size)),
+        means=lambda: _means(room, int(60_000 * size)),
+        proportions=lambda: _proportions(room, int(60_000 * size)),
+        moves=lambda: _moves(room, int(60_000 * size)),
+        people=lambda: _people(room, int(30_000 * size)),
+        keys=lambda: _keys(room, int(30_000 * size)),
+        medians=lambda: _medians(room, int(1_500 * size)),
+    )
 
 
 def _counts(room: Room, people: int) -> Finding:

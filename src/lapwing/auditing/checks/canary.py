@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 import duckdb
 import numpy as np
@@ -29,16 +30,20 @@ from ...errors import LapwingError
 from ...measure.measurement import Exact
 from ...noise.entropy import EntropyForTests, Stream
 from ...question import query
+from ...question.join import join
 from ...question.schema import keys, number
+from ...question.sets import rollup
 from ...release.discover import KeyTally
 from ...release.pipeline import Tally
 from ...release.rows_per_person import RowsTally
 from ...source import Source
-from ..finding import Finding
+from ..finding import Finding, parts
 from ..room import Room, Table
 from ..tools import others
 from ..tools.listening import DAY, NOTE, NUMBER, ODD, PERSON, WORD, Heard, listening, sightings
+from .bare import bare
 from .formats import write_json, write_sqlite
+from .headerless import headerless
 
 MOST = 1e-12
 """The δ with which a key of one person may be found by the command line, whose noise is not frozen."""
@@ -46,16 +51,32 @@ MOST = 1e-12
 
 def canary(room: Room) -> Iterator[Finding]:
     """Search for canaries in every output about a table that contains them."""
-    yield _control(_inner(room, "control"))
+    yield from parts(
+        room,
+        control=lambda: _control(_inner(room, "control")),
+        python=lambda: _python(room),
+        commands=lambda: _by_commands(room),
+        clamped=lambda: _clamped(_inner(room, "clamped")),
+        coarse=lambda: _coarse(_inner(room, "coarse")),
+        init=lambda: headerless(_inner(room, "init")),
+        bare=lambda: bare(_inner(room, "bare")),
+    )
+
+
+def _python(room: Room) -> Iterator[Finding]:
     private, tables = _inner(room, "private"), _tables(_inner(room, "tables"))
-    yield _answers(private, tables)
     yield _refusals(private, tables)
     yield _failures(private, tables)
     yield _tallies(private, tables)
+    yield _answers(private, tables)
+    yield _files("asking", private, {".ledger"})
+
+
+def _by_commands(room: Room) -> Iterator[Finding]:
+    private, tables = _inner(room, "commands"), _tables(_inner(room, "for commands"))
     yield _commands(private, tables)
-    yield _files(private)
-    yield _clamped(_inner(room, "clamped"))
-    yield _coarse(_inner(room, "coarse"))
+    handed = {"", ".csv", ".json", ".parquet", ".txt", ".xlsx", ".yaml"}  # "" is the folder
+    yield _files("commands", private, {".ledger", ".html", ".toml", *handed})
 
 
 # --- the tables ---
@@ -80,6 +101,16 @@ day = {{type = "date"}}
 """
 
 
+_JOINED = ("x", "y", "key", "day")
+
+
+class _Joined(NamedTuple):
+    """A table of people alone, and a table that is joined to it, with their cells."""
+
+    people: str
+    table: Any
+
+
 @dataclass(frozen=True)
 class _Tables:
     """The same people in some forms of a table, in a workspace only for tables."""
@@ -88,10 +119,14 @@ class _Tables:
     forms: dict[str, Any]
     parquet: Path
     csv: Path
+    people: str
 
     def source(self, room: Room, form: str, **more: Any) -> Source:
         described = {"columns": _COLUMNS, "person": "person", "rows_per_person": 2, "delta": "0.001", **more}
-        return room.source(self.forms[form], **described)
+        given = self.forms[form]
+        if isinstance(given, _Joined):
+            return room.source(given.people, joins=[join(given.table, person="person", columns=_JOINED)], **described)
+        return room.source(given, **described)
 
 
 def _tables(room: Room) -> _Tables:
@@ -117,7 +152,9 @@ def _tables(room: Room) -> _Tables:
     rows = [*zip(*table.values(), strict=True), [PERSON, *[ODD] * 5]]
     write_json(forms["JSON lines"], list(table), rows)
     write_sqlite(forms["SQLite"], list(table), rows)
-    return _Tables(room, forms, Path(parquet), lines)
+    people = room.parquet({"person": [*dict.fromkeys(table["person"])]}, {"person": "VARCHAR"})
+    forms |= {f"{form}, joined": _Joined(people, forms[form]) for form in ("Parquet", "CSV", "relation")}
+    return _Tables(room, forms, Path(parquet), lines, people)
 
 
 def _inner(room: Room, name: str) -> Room:
@@ -196,6 +233,12 @@ def _answers(room: Room, tables: _Tables) -> Finding:
     return heard.finding("T24: answers, plans, logs and warnings reveal no single person", heard.errors == 0, told)
 
 
+_CUT = (
+    "WITH u AS (SELECT key AS k, x FROM t AS v WHERE v.x > 1) -- a comment\n"
+    "SELECT k, COUNT(*) AS n FROM u GROUP BY 1 HAVING n > 0 ORDER BY n DESC LIMIT 3"
+)
+
+
 def _questions(source: Source) -> dict[str, Callable[[], Any]]:
     """Return the questions; noise is frozen, so that no key of one person is found by chance."""
     noise: dict[str, Any] = {"entropy": EntropyForTests(20)}
@@ -207,6 +250,9 @@ def _questions(source: Source) -> dict[str, Callable[[], Any]]:
         "a release at ε = 200": lambda: source.release(*means, by="key", epsilon=200, **noise),
         "the ends at ε = 200": lambda: source.release(*ends, epsilon=200, **noise),
         "a SELECT": lambda: source.sql("SELECT AVG(x) FROM t WHERE key <> 'a' OR x > 1", epsilon=1, **noise),
+        "a SELECT as people write it": lambda: source.sql(_CUT, epsilon=1, **noise),
+        "several tables": lambda: source.release(*means, by=rollup("key"), epsilon=200, **noise),
+        "a table of several": lambda: source.release(*means[:2], by="key", epsilon="0.5", **noise),
         "a condition": lambda: source.release(query.count(), where="day >= '2020-01-01'", epsilon=1, **noise),
         "a plan of keys": lambda: source.plan_keys("key", **rare),
         "keys": lambda: source.discover("key", **rare, **noise),
@@ -245,6 +291,10 @@ def _refusals(room: Room, tables: _Tables) -> Finding:
                 "an unknown column": lambda t: t.release(query.sum("note"), epsilon=1),
                 "an unknown key column": lambda t: t.release(query.count(), by="note", epsilon=1),
                 "an unsupported SELECT": lambda t: t.sql("SELECT person, x FROM t", epsilon=1),
+                "a subquery that mixes rows": lambda t: t.sql(
+                    "SELECT COUNT(*) FROM (SELECT DISTINCT x FROM t)", epsilon=1
+                ),
+                "HAVING of an unknown name": lambda t: t.sql("SELECT COUNT(*) FROM t HAVING note > 1", epsilon=1),
                 "a mean of texts": lambda t: t.release(query.mean("key"), epsilon=1),
                 "too much ε": lambda t: t.release(query.mean("x"), epsilon=2),
                 "too much δ": lambda t: t.discover("key", epsilon=1, delta="0.01"),
@@ -292,13 +342,14 @@ def _failures(room: Room, tables: _Tables) -> Finding:
     with listening(room) as heard, duckdb.connect() as connection:
         for who, cell in failing.items():
             broken[who] = connection.sql(f"SELECT * REPLACE ({cell} AS x) FROM {query.literal(str(tables.parquet))}")
+            broken[f"{who}, joined"] = _Joined(tables.people, broken[who])
         for who, table in broken.items():
             source = replace(tables, forms={who: table}).source(room, who)
             heard.ask(who, lambda: source.release(query.mean("x"), by="key", epsilon=1))  # noqa: B023
             heard.ask(f"keys of {who}", lambda: source.discover("x", epsilon=1, delta="1e-6"))  # noqa: B023
-            if who in failing:
+            if who.removesuffix(", joined") in failing:
                 heard.ask(f"a check of {who}", lambda: check(source))  # noqa: B023
-    due = 2 * len(broken) + len(failing)
+    due = 2 * len(broken) + 2 * len(failing)
     told = f"; {heard.errors} of {due} questions failed, as they had to"
     return heard.finding("T24: failures of the engine reveal no single person", heard.errors == due, told)
 
@@ -325,6 +376,7 @@ def _tallies(room: Room, tables: _Tables) -> Finding:
     """Exact integers are not shown: not by a failure between counting and noise, and not by what holds them."""
     asked: dict[str, Callable[[Source], Any]] = {
         "a sum": lambda t: t.release(query.sum("y"), epsilon=1, entropy=_Silence()),
+        "several sums": lambda t: t.release(query.sum("y"), by=rollup("key"), epsilon=1, entropy=_Silence()),
         "a median": lambda t: t.release(query.median("y"), epsilon=1, entropy=_Silence()),
         "keys": lambda t: t.discover("key", epsilon=1, delta="1e-6", entropy=_Silence()),
         "rows per person": lambda t: many.rows_per_person(epsilon=1, entropy=_Silence()),
@@ -344,6 +396,7 @@ def _tallies(room: Room, tables: _Tables) -> Finding:
     return heard.finding("T24: exact numbers are not shown in errors", heard.errors == len(asked), told)
 
 
+_ROLLUP = "SELECT key, COUNT(*), SUM(x) FROM t GROUP BY ROLLUP (key)"
 _SELECT = "SELECT key, COUNT(*), AVG(x) FROM t WHERE day >= '2020-01-01' GROUP BY key"
 
 
@@ -359,7 +412,9 @@ def _commands(room: Room, tables: _Tables) -> Finding:
         ("release", "t.toml", *asked, "--output", "out.html"): 0,
         ("release", "t.toml", "SELECT SUM(x) FROM t", "--epsilon", "200"): 0,
         ("plan", "t.toml", *asked, "--format", "json"): 0,
+        ("release", "t.toml", _ROLLUP, "--epsilon", "200"): 0,
         ("explain", "t.toml", "2"): 0,
+        ("package", "t.toml", "2", "--to", "handed"): 0,
         ("discover", "t.toml", "key", *rare, "--format", "json"): 0,
         ("bounds", "t.toml", "--rows-per-person", "--epsilon", "200"): 0,
         ("check", "t.toml"): 0,
@@ -384,15 +439,17 @@ def _commands(room: Room, tables: _Tables) -> Finding:
     return heard.finding("T24: the command line reveals no single person", right == len(lines), told, MOST)
 
 
-def _files(room: Room) -> Finding:
+def _files(what: str, room: Room, due: set[str]) -> Finding:
     """All files that are left, including ledgers and temporary files."""
     heard = Heard()
     for file in sorted(room.folder.rglob("*")):
         heard.add(file.name, str(file.relative_to(room.folder)), file.read_bytes() if file.is_file() else b"")
+        if file.suffix == ".xlsx":
+            with ZipFile(file) as sheets:
+                heard.add(file.name, *(sheets.read(name) for name in sheets.namelist()))
     kinds = {Path(name).suffix for name, _ in heard.said}
-    told = f"; {len(heard.said) // 2} files, of the kinds {', '.join(sorted(kinds))}"
-    as_due = kinds == {".ledger", ".html", ".toml"}
-    return heard.finding("T24: the ledger, and all other files that are left, reveal no single person", as_due, told)
+    told = f"; files of the kinds {', '.join(sorted(kinds))}"
+    return heard.finding(f"T24: the files that {what} leaves reveal no single person", kinds == due, told)
 
 
 def _clamped(room: Room) -> Finding:

@@ -2,7 +2,8 @@
 
 The choices are made by a script instead of chance, the same for both tables.  Permute-and-flip with coins e^(-u·d)
 costs at most u times the width of the interval in which the distances d of all candidates change (claim Q1), counts
-cost their L1 distance over the scale of their noise, and the sum of all of these must not exceed ε.
+cost their L1 distance over the scale of their noise, and the sum of all of these must not exceed ε.  Rows of a weighted
+quantile have weights up to the largest (claim W3).
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from ..tools.even import Given
 from ..tools.script import NoOther, Script, scripted
 
 _VALUES, _GROUPS, _TRIES = 5, 2, 12
+_HEAVIEST = 3
+"""The largest weight of a row, where rows have weights."""
+
 _CROWDS = (0, 1, 30)
 """Rows of others: in every cell of the table, or in none."""
 
@@ -40,6 +44,9 @@ _LEVELS = (
     ("0.5",), ("0.1",), ("0.99",), ("0",), ("1",), ("0.25", "0.75"), ("0", "0.5", "1"), ("0", "1"),
     ("0.2", "0.5", "0.9", "1"), ("0.2", "0.4", "0.6", "0.8"), ("0", "0.1", "0.3", "0.5", "0.6", "0.7", "0.8", "0.9"),
 )  # fmt: skip
+
+_WEIGHTED = (("0.5",), ("0.1",), ("0.25", "0.75"), ("0.2", "0.4", "0.6", "0.8"))
+"""The levels of weighted quantiles."""
 
 Weights = NDArray[np.int64]
 """The weight of the rows by group and value."""
@@ -71,16 +78,18 @@ def choices(room: Room) -> Iterator[Finding]:
     """Yield the largest cost found, for quantiles of several levels, with bars and without."""
     yield from races()
     columns = {"x": number(0, _VALUES - 1, integer=True), "g": keys(range(_GROUPS))}
+    columns["w"] = number(0, _HEAVIEST, integer=True)
     for people, neighbors in ((False, "add_remove"), (False, "change_one"), (True, "add_remove"), (True, "change_one")):
         person: dict[str, Any] = {"person": "p", "rows_per_person": 2} if people else {}
         source = room.source("none.parquet", columns=columns, neighbors=neighbors, **person)
-        for levels in _LEVELS:
-            asked, costs = query.quantile("x", list(levels)), []
+        for levels, most in (*((each, 1) for each in _LEVELS), *((each, _HEAVIEST) for each in _WEIGHTED)):
+            asked, costs = query.quantile("x", list(levels), weight="w" if most > 1 else None), []
             for by, intervals in ((("g",), True), (("g",), False), ((), True), ((), False)):
                 plan = source.plan(*asked, by=by, epsilon=1, intervals=intervals)
                 own, groups = _selection(plan), _GROUPS if by else 1
-                costs.append(max(_cost(own, *pair) for pair in _pairs(own, groups)))
-            what = f"the cost of quantiles {', '.join(levels)}, {'people' if people else 'rows'}, {neighbors}"
+                costs.append(max(_cost(own, *pair) for pair in _pairs(own, groups, most)))
+            what = f"the cost of {'weighted ' if most > 1 else ''}quantiles {', '.join(levels)}, "
+            what += f"{'people' if people else 'rows'}, {neighbors}"
             told = f"by groups {_most(costs[:2])}, alone {_most(costs[2:])} (with bars, and without)"
             yield Finding(what, max(costs) <= plan.epsilon, f"{told}, each of {exact.text(plan.epsilon)} at most")
 
@@ -95,21 +104,24 @@ def _most(costs: Sequence[Fraction]) -> str:
     return ", ".join(f"{float(cost):.4f}" for cost in costs)
 
 
-def _pairs(own: Selection, groups: int) -> Iterator[tuple[Weights, Weights, int]]:
-    """Yield tables and neighbors: drawn by seeds, and all in which a person is in one place, and in another or none."""
+def _pairs(own: Selection, groups: int, most: int) -> Iterator[tuple[Weights, Weights, int]]:
+    """Yield tables and neighbors: drawn by seeds, and all in which a person is in one place, and in another or none.
+
+    A row weighs up to ``most`` times what a row without a weight of its own does.
+    """
     k, weight, shape = own.schema.most_rows, own.schema.row_weight, (groups, _VALUES)
     changed, nobody = own.schema.neighbors == "change_one", np.zeros(shape, np.int64)
     for seed in range(_TRIES):
         random = Random(seed)
         others = nobody.copy()
         for _ in range(random.choice((0, 2, 30, 30))):
-            others[random.randrange(groups), random.randrange(_VALUES)] += weight
-        first = _person(random, k, weight, groups) if changed else nobody
-        yield others + first, others + _person(random, k, weight, groups), seed
+            others[random.randrange(groups), random.randrange(_VALUES)] += weight * _own(random, most)
+        first = _person(random, k, weight, groups, most) if changed else nobody
+        yield others + first, others + _person(random, k, weight, groups, most), seed
     places = []
     for place in product(range(groups), (0, _VALUES // 2, _VALUES - 1)):
         there = nobody.copy()
-        there[place] = k * weight
+        there[place] = k * weight * most
         places.append(there)
     pairs = combinations(places, 2) if changed else ((nobody, there) for there in places)
     for (one, other), crowd in product(pairs, _CROWDS):
@@ -132,12 +144,17 @@ def _cost(own: Selection, table: Weights, neighbor: Weights, seed: int) -> Fract
     return cost
 
 
-def _person(random: Random, k: int, weight: int, groups: int) -> Weights:
+def _own(random: Random, most: int) -> int:
+    """Return the weight of a row, which is 1 where rows have none."""
+    return 1 if most == 1 else random.randint(1, most)
+
+
+def _person(random: Random, k: int, weight: int, groups: int, most: int) -> Weights:
     """Return the rows of one person: as many as count, at one value or at several."""
     found = np.zeros((groups, _VALUES), np.int64)
     places: Sequence[tuple[int, int]] = [(random.randrange(groups), random.choice((0, 4, 2))) for _ in range(k)]
     for place in places if random.random() < 0.5 else [places[0]] * k:
-        found[place] += weight
+        found[place] += weight * _own(random, most)
     return found
 
 

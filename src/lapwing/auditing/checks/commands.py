@@ -39,9 +39,12 @@ main: Any = import_module("lapwing.cli.main").main
 SQL = "SELECT k, SUM(x), SUM(y) FROM t GROUP BY k"
 OWN_SQL = {
     "no_intervals": "SELECT MEDIAN(x) FROM t",
+    "within": "SELECT k, w, COUNT(*) FROM t GROUP BY k, w",
     "rows": "SELECT AVG(x) FROM t",
     "errors": "SELECT COUNT(x) FROM t",
     "rows_per_person": "SELECT COUNT(*), COUNT(DISTINCT p) FROM t",
+    "objective": "SELECT k, w, COUNT(*) FROM t GROUP BY CUBE (k, w)",
+    "rounded": "SELECT k, w, COUNT(*) FROM t GROUP BY ROLLUP (k, w)",
 }
 """What is asked, and what with options that need something else."""
 
@@ -57,6 +60,14 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "rows": (("--rows", "50"), {"rows": 50}),
     "simultaneous": (("--simultaneous",), {}),
     "nonnegative": (("--nonnegative",), {}),
+    "rounded": (("--nonnegative", "--rounded"), {}),
+    "suppress": (("--suppress",), {}),
+    "objective": (("--objective", "minimax"), {"objective": "minimax"}),
+    "difference": (("--difference", "k=b,a"), {}),
+    "ratio": (("--ratio", "k=rest,a"), {}),
+    "shares": (("--share",), {}),
+    "within": (("--share", "--within", "w"), {}),
+    "total": (("--total", "k"), {}),
     "other": (("--other", "the rest"), {}),
     "dry_run": (("--dry-run",), {}),
     "share": (("--share", "0.5"), {"share": "0.5"}),
@@ -64,6 +75,15 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "engine": (("--engine", "postgres"), {}),
 }
 """For each option of a command that asks a source: how it is given, and the same for Python."""
+
+COMPARED: dict[str, Callable[[Any], Any]] = {
+    "difference": lambda made: made.difference(by="k", of="b", to="a"),
+    "ratio": lambda made: made.ratio(by="k", of="rest", to="a"),
+    "shares": lambda made: made.share(),
+    "within": lambda made: made.share(within="w"),
+    "total": lambda made: made.total(over="k"),
+}
+"""What an option that compares groups asks of the release."""
 
 ELSEWHERE = {
     "source": "an argument", "sql": "an argument", "column": "an argument", "entry": "an argument",
@@ -83,8 +103,9 @@ BASES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 
 OTHERS = {
     "audit": "this audit", "demo": "a made-up table", "error": "public parameters alone", "init": "no ledger",
-    "check": "no ledger",
+    "check": "no ledger", "package": "what is recorded: files of the same numbers",
     "sensitivity": "public parameters alone", "noise": "below", "explain": "below", "ledger": "below",
+    "plot": "the record alone",
 }  # fmt: skip
 """Other commands, and what they use."""
 
@@ -248,7 +269,9 @@ class _Step:
         if self.command == "release":
             made = made.at(simultaneous=self.given == "simultaneous")
             made = made.nonnegative() if self.given == "nonnegative" else made
-            return made, made.to_dict()
+            made = made.nonnegative(rounded=True) if self.given == "rounded" else made
+            made = made.suppressed() if self.given == "suppress" else made
+            return made, COMPARED.get(self.given, lambda answer: answer)(made).to_dict()
         some = made.keys if self.command == "discover" else made.found if self.people else made.occupied
         how = partial(made.to_toml, "the rest") if self.given == "other" else made.to_toml
         return made, {**made.to_dict(), "toml": how() if some else None}

@@ -19,8 +19,9 @@ from ...question import query, schema, sql
 from ...release.pipeline import question
 from ..finding import Finding, first_of
 from ..room import Room
+from ..tools.asked_table import table
 from ..tools.conditions import are_askable, draw_condition, holds
-from ..tools.fields import COLUMNS, ODD, table
+from ..tools.fields import COLUMNS, ODD
 
 
 def conditions(room: Room) -> Iterator[Finding]:

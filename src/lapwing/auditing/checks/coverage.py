@@ -25,7 +25,7 @@ import lapwing as lw
 from ...measure.measurement import Estimate
 from ...question.query import Statistic
 from ...release.result import Release
-from ..finding import Finding
+from ..finding import Finding, parts
 from ..room import Room
 from ..tools.again import read_once
 from ..tools.chance import centred, held, independent, unbiased
@@ -33,9 +33,11 @@ from ..tools.columns import DrawnColumn
 from ..tools.conditions import DrawnCondition
 from ..tools.truth import truths
 from ..tools.worlds import DrawnQuestion, World
+from .compared import compared
 from .forecasts import forecasts
 from .forms import forms_of_answers
 from .formulas import formulas
+from .totals import totals
 from .truth import noiseless
 
 CONFIDENCES = "0.95", "0.5"
@@ -56,21 +58,26 @@ _EDGES = (0, 2, 5, 8, 10)
 def coverage(room: Room, trials: int = 20_000) -> Iterator[Finding]:
     """Release statistics of tables whose truth is known, and count how many bars contain it."""
     trials *= 10 if room.deep else 1
-    yield from _exact_bars(room)
-    yield from _empty_groups(room, trials)
-    yield from _groups(room, trials)
-    yield from _quantiles(room, trials // 40)
-    yield from _bins(room, trials)
-    yield from _whole_tables(room, trials // 200)
-    yield from _at_once(room, trials // 200)
-    yield from _keys(room, trials)
-    yield from _numbers(trials)
-    yield from _answers(trials // 20)
-    yield from _odd_groups(room, trials // 4)
-    yield from formulas(room)
-    yield from noiseless(room)
-    yield from forecasts(room)
-    yield from forms_of_answers(room)
+    yield from parts(
+        room,
+        narrow=lambda: _exact_bars(room),
+        totals=lambda: totals(room),
+        empty=lambda: _empty_groups(room, trials),
+        groups=lambda: _groups(room, trials),
+        quantiles=lambda: _quantiles(room, trials // 40),
+        bins=lambda: _bins(room, trials),
+        tables=lambda: _whole_tables(room, trials // 200),
+        at_once=lambda: _at_once(room, trials // 200),
+        keys=lambda: _keys(room, trials),
+        numbers=lambda: _numbers(trials),
+        answers=lambda: _answers(trials // 20),
+        odd=lambda: _odd_groups(room, trials // 4),
+        compared=lambda: compared(room, trials // 8),
+        formulas=lambda: formulas(room),
+        truth=lambda: noiseless(room),
+        forecasts=lambda: forecasts(room),
+        forms=lambda: forms_of_answers(room),
+    )
 
 
 # --- the bars of counts are as narrow as they can be, and their noise is noise ---

@@ -6,9 +6,9 @@ The checks are exact and raise no false alarms.  Where processes race, they meet
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,39 +17,61 @@ from ...noise.entropy import EntropyForTests
 from ...question import query
 from ...release.recall import recall
 from ...source import Source
-from ..finding import Finding, first_of
+from ..finding import Finding, first_of, parts
 from ..room import Room
 from ..tools import others
-from ..tools.described import COLUMNS, DESCRIBED, Described, described, not_described, opener, place
+from ..tools.answers import by_statistic
+from ..tools.described import DESCRIBED, EVERY, Described, described, not_described, opener, place
 from ..tools.fields import SOURCE, TOGETHER, asking
 from ..tools.neighbors import SEED
 from .commands import compared, prepared
-from .identity import by_statistic
 
 TENTH = Fraction(1, 10)
+
+_WRITTEN: dict[str, tuple[Any, ...]] = {
+    "name": (),
+    "person": ("p",),
+    "file": ({"missing": ["-"]}, {"format": "parquet"}),
+    "joins": (),
+    "join": ([{"table": "look_up.csv", "public": True, "on": {"u": "word"}, "columns": {"v": "value"}}],),
+}
+"""Parameters whose values here are others, as a source file writes them; another name has another ledger."""
 
 
 def doors(room: Room) -> Iterator[Finding]:
     """Check that every way to make a source and to ask it gives the same question, charge and answer."""
+    yield from parts(
+        room,
+        parameters=_parameters,
+        sources=lambda: chain.from_iterable(_same_source(room, each) for each in DESCRIBED),
+        one_ledger=lambda: _one_ledger(room),
+        plans=lambda: _same_plan(room),
+        completed=lambda: _completed(room),
+        totals=lambda: _other_total(room),
+        processes=lambda: _processes(room),
+        commands=lambda: _commands(room),
+    )
+
+
+def _parameters() -> Finding:
     lost = not_described()
-    yield Finding(
+    return Finding(
         "R2: every parameter of a source and every field of its file is used here",
         not lost,
         f"{len(lost)} have no example in tools/described.py, 0 are right{first_of(lost)}.",
     )
-    given = prepared(room)
-    with others.started(opener, 4) as openers, ThreadPoolExecutor(1) as pool:
-        ended = pool.submit(given.run)  # in other processes, meanwhile
-        for each in DESCRIBED:
-            yield from _same_source(room, each)
-        yield _one_ledger(room)
-        yield _same_plan(room)
-        yield _completed(room)
-        yield _other_total(room)
+
+
+def _processes(room: Room) -> Iterator[Finding]:
+    with others.started(opener, 4) as openers:
         yield from _from_folders(room, openers[0])
         yield from _at_once(room, openers)
         yield _beyond(room, openers)
-        yield from compared(given, ended.result())
+
+
+def _commands(room: Room) -> Iterator[Finding]:
+    given = prepared(room)
+    yield from compared(given, given.run())
 
 
 def _folder(room: Room) -> Path:
@@ -65,7 +87,7 @@ def _same_source(room: Room, each: Described) -> Iterator[Finding]:
     """Compare what all doors hold, field by field, and what they answer."""
     folder = _folder(room)
     table = place(room, each.ending, folder)
-    columns = {name: column for name, (_, column) in COLUMNS.items()}
+    columns = {name: column for name, (_, column) in EVERY.items()}
     first, *rest = columns
     made = each.python(str(folder / table), folder)
     part = each.python(str(folder / table), folder, {first: columns[first]})
@@ -139,8 +161,8 @@ def _one_ledger(room: Room) -> Finding:
         query.count(), epsilon=TENTH, entropy=EntropyForTests(SEED)
     )
     wrong, tried = [], 0
-    changed = [(name, value) for name, values in SOURCE.items() if name not in ("name", "file") for value in values]
-    for name, value in [*changed, ("file", {"missing": ["-"]}), ("file", {"format": "parquet"})]:
+    changed = [(name, value) for name, values in SOURCE.items() if name not in _WRITTEN for value in values]
+    for name, value in [*changed, *((name, value) for name, values in _WRITTEN.items() for value in values)]:
         each = Described("", "parquet", {**usual, **TOGETHER.get(name, {}), name: value})
         made = {
             "Source": each.python(str(folder / table), folder),
@@ -281,9 +303,10 @@ def _completed(room: Room) -> Finding:
 
 def _from_folders(room: Room, asker: others.Process) -> Iterator[Finding]:
     """Open one file by several paths from several folders, and ask something new each time: one ledger has it all."""
-    for each in (DESCRIBED[0], DESCRIBED[4]):
+    for each in (DESCRIBED[0], DESCRIBED[4], DESCRIBED[-1]):
         home, elsewhere = _folder(room), _folder(room)
         (home / "tables").mkdir()
+        place(room, each.ending, home)  # the tables that are joined
         table = place(room, each.ending, home / "tables")
         file = each.file(f"tables/{table}", home)
         link = elsewhere / "link.toml"

@@ -20,7 +20,7 @@ from ...ledger.ledger import Ledger
 from ...noise.entropy import EntropyForTests
 from ...question import query
 from ...source import Source
-from ..finding import Finding
+from ..finding import Finding, parts
 from ..room import Room
 from ..tools.injecting import FAULTS, Failing, Silent, Step, counting, failing_at, wired
 from ..tools.listening import NOTE, Heard, listening
@@ -46,18 +46,27 @@ _ALWAYS = ("ledger", "release")
 
 def failures(room: Room) -> Iterator[Finding]:
     """Check what is charged, shown and kept when steps and statements fail; settings, caps and edited answers."""
-    yield from durable(room)
-    yield from caps(room)
+    yield from parts(
+        room,
+        durable=lambda: durable(room),
+        caps=lambda: caps(room),
+        steps=lambda: _fail(room, "steps", _failing_steps(room)),
+        statements=lambda: _fail(room, "statements", _failing_statements(room)),
+        interleaved=lambda: interleaved(room),
+        shown=lambda: shown(room),
+        servers=lambda: servers(room),
+    )
+
+
+def _fail(room: Room, what: str, works: Iterator[Callable[[], Finding]]) -> Iterator[Finding]:
+    """Let steps or statements fail, and look at what was charged, answered and said."""
     logs = Heard()
-    for work in _injected(room):
+    for work in works:
         with listening(room, "lapwing") as heard, wired(Silent()):
             finding = work()
         logs.said += heard.said
         yield finding
-    yield logs.finding("T24: what is logged, warned and printed while steps fail reveals no single person")
-    yield from interleaved(room)
-    yield from shown(room)
-    yield from servers(room)
+    yield logs.finding(f"T24: what is logged, warned and printed while {what} fail reveals no single person")
 
 
 def opened(ledger: Ledger) -> Callable[[], Ledger]:
@@ -65,13 +74,19 @@ def opened(ledger: Ledger) -> Callable[[], Ledger]:
     return lambda: Ledger.open(ledger.where, wait=WAIT)
 
 
-def _injected(room: Room) -> Iterator[Callable[[], Finding]]:
-    """Yield the checks that inject failures."""
+def _failing_steps(room: Room) -> Iterator[Callable[[], Finding]]:
+    """Yield the checks that let functions fail."""
     with wired(Silent()):
         pipeline, known = Pipeline(room), set[str]()
     for question in pipeline.questions:
         yield partial(_steps, pipeline, question, known, 2000 if room.deep else 8)
     yield partial(_engine_steps, room, 400 if room.deep else 12)
+
+
+def _failing_statements(room: Room) -> Iterator[Callable[[], Finding]]:
+    """Yield the checks that let statements of a ledger fail."""
+    with wired(Silent()):
+        pipeline = Pipeline(room)
     for question in pipeline.questions if room.deep else pipeline.questions[:1]:
         yield partial(_statements, pipeline, question, room.deep)
     yield partial(_owner_statements, room)

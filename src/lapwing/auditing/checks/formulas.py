@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from ... import exact
 from ...errors import LapwingError
-from ...measure.tree import margins
 from ...noise import intervals
 from ...noise.distributions import DiscreteLaplace, Laplace
 from ...noise.intervals import (
@@ -34,6 +33,7 @@ from ...noise.intervals import (
     variance_interval,
 )
 from ...noise.mechanism import LaplaceMechanism
+from ...noise.weighted import margins
 from ..finding import Finding, all_right
 from ..room import Room
 from ..tools.noise import CONTEXT, all_inside, at_least, decay_of, mass, outside, real_tail, upto, whole_law

@@ -307,9 +307,11 @@ def _cells(asked: Again, entropy: Entropy) -> list[int]:
 
 def _asked(room: Room) -> dict[str, Again]:
     """Return questions whose measurements are of all kinds, asked with so small an ε that no noise is 0."""
-    types = {"p": "BIGINT", "x": "DOUBLE", "z": "BIGINT", "k": "VARCHAR"}
-    table = room.table({"p": [1, 2, 3], "x": [1.0, None, 6.5], "z": [1, 2, 9], "k": ["a", "b", "a"]}, types)
-    columns = {"x": number(-3, 7), "z": number(0, 2**40, integer=True), "k": keys("a", "b", "c")}
+    types = {"p": "BIGINT", "x": "DOUBLE", "z": "BIGINT", "w": "BIGINT", "k": "VARCHAR"}
+    table = room.table(
+        {"p": [1, 2, 3], "x": [1.0, None, 6.5], "z": [1, 2, 9], "w": [1, 2, 3], "k": ["a", "b", "a"]}, types
+    )
+    columns = {"x": number(-3, 7), "z": number(0, 2**40, integer=True), "w": number(0, 9), "k": keys("a", "b", "c")}
     people, change = {"person": "p", "rows_per_person": 2}, {"neighbors": "change_one"}
     asked: dict[str, tuple[Mapping[str, Any], tuple[query.Statistic, ...], str | None]] = {
         "rows": ({}, (query.count(),), "k"),
@@ -320,6 +322,7 @@ def _asked(room: Room) -> dict[str, Again]:
         "people": (people, (query.people(), query.count(), query.sum("x")), "k"),
         "a public number of rows": (change, (query.mean("x"), query.sum("z"), query.variance("x")), None),
         "a column": ({}, (query.count("x"), query.sum("z")), None),
+        "a weighted mean": ({}, (query.mean("x", weight="w"), query.count(weight="w"), query.count()), "k"),
     }
     found = {}
     for what, (described, statistics, by) in asked.items():

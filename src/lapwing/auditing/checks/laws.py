@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,13 @@ import numpy as np
 from ... import exact
 from ...question import query
 from ...question.schema import keys, number, plain
-from ..finding import ALPHA, Finding
+from ..finding import ALPHA, Finding, parts
 from ..room import Room
 from ..tools.even import ROUNDING, SPLIT, Even, Given, distance, even_law
 from ..tools.neighbors import PUBLIC_N, Moved, placed, public_n_moves, questions
 from .choices import choices
+from .hierarchies import hierarchies
+from .several import several_laws, several_shown
 
 _GROUPS = 2**13
 """The number of groups in a release whose noise is laid out evenly."""
@@ -32,12 +34,17 @@ _TRIALS = 6_000
 
 def laws(room: Room) -> Iterator[Finding]:
     """Yield the laws of whole releases, of selections and of discovery."""
-    yield from _noise_of_releases(room)
-    yield from _shares(room)
-    yield from _ratios(room)
-    yield from _selections(room)
-    yield from choices(room)
-    yield from _thresholds(room)
+    yield from parts(
+        room,
+        several=lambda: chain(several_laws(room), several_shown(room)),
+        hierarchies=lambda: hierarchies(room),
+        noise=lambda: _noise_of_releases(room),
+        shares=lambda: _shares(room),
+        ratios=lambda: _ratios(room),
+        medians=lambda: _selections(room),
+        choices=lambda: choices(room),
+        thresholds=lambda: _thresholds(room),
+    )
 
 
 _RELEASED: tuple[tuple[query.Statistic, ...], ...] = (

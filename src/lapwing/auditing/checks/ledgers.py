@@ -23,7 +23,7 @@ from typing import Any
 from ...errors import BudgetExceeded
 from ...ledger.entry import Entry
 from ...ledger.ledger import Ledger
-from ..finding import Finding
+from ..finding import Finding, parts
 from ..room import Room
 from ..tools import others
 from .charging import charged, in_words, refusal
@@ -34,20 +34,27 @@ TENTH = Fraction(1, 10)
 
 def ledgers(room: Room) -> Iterator[Finding]:
     """Check the ceiling, races, crashes, tampering, refusals, and what is charged when the engine fails."""
-    yield _exact(room)
-    yield _one_budget(room)
+    yield from parts(
+        room,
+        total=lambda: _exact(room),
+        one_budget=lambda: _one_budget(room),
+        races=lambda: _races(room),
+        made_anew=lambda: _made_anew(room),
+        half_made=lambda: _half_made(room),
+        unnamed=lambda: _unnamed(room),
+        killed=lambda: _killed(room),
+        edited=lambda: tampered(room),
+        older=lambda: rolled_back(room),
+        exchanged=lambda: exchanged(room),
+        charged=lambda: charged(room),
+    )
+
+
+def _races(room: Room) -> Iterator[Finding]:
     with others.started(others.racer, 2) as racers:
         yield _raced(room, racers)
         yield _asked_at_once(room, racers)
         yield _made_at_once(room, racers)
-    yield _made_anew(room)
-    yield _half_made(room)
-    yield from _unnamed(room)
-    yield _killed(room)
-    yield tampered(room)
-    yield rolled_back(room)
-    yield exchanged(room)
-    yield from charged(room)
 
 
 # --- the ceiling: L1 ---

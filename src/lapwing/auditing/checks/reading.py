@@ -19,7 +19,7 @@ from ...noise.entropy import EntropyForTests
 from ...question import query, schema
 from ...question.query import Statistic
 from ...question.schema import Column
-from ..finding import Finding
+from ..finding import Finding, parts
 from ..room import Room
 from ..tools.asking import Asking, Integers, Refused
 from ..tools.neighbors import SEED
@@ -32,25 +32,40 @@ from .written import written
 
 def reading(room: Room) -> Iterator[Finding]:
     """Check data frames of each installed library, names, CSV files, and the other formats of files."""
+    yield from parts(
+        room,
+        frames=lambda: _frames(room, beside),
+        blank=lambda: _frames(room, blank),
+        people=lambda: _frames(room, _all_people),
+        types=lambda: _frames(room, _types),
+        filtered=lambda: _filtered(room),
+        names=lambda: naming(room),
+        lines=lambda: lines(room),
+        formats=lambda: formats(room),
+        written=lambda: written(room),
+    )
+
+
+def _frames(room: Room, part: Callable[[Room, Library], Iterator[Finding]]) -> Iterator[Finding]:
+    """Run a part for each library; those that are not installed are named once."""
     for library in libraries():
-        if isinstance(library, str):
+        if not isinstance(library, str) and (library.name != "Polars" or find_spec("pyarrow")):
+            yield from part(room, library)
+        elif part is beside and isinstance(library, str):
             yield Finding(library, True, f"{library} is not installed here: its frames were not checked")
-            continue
-        if library.name == "Polars" and not find_spec("pyarrow"):
+        elif part is beside:
             yield Finding("polars", True, "pyarrow is not installed here: frames of Polars, which need it, are refused")
-            continue
-        yield from beside(room, library)
-        yield from blank(room, library)
-        yield _people(room, library)
-        yield _missing_person(room, library)
-        if library.categorical is not None:
-            yield from _by_type(room, library)
-            yield from _in_two_steps(room, library)
-    yield _filtered(room)
-    yield from naming(room)
-    yield from lines(room)
-    yield from formats(room)
-    yield from written(room)
+
+
+def _all_people(room: Room, library: Library) -> Iterator[Finding]:
+    yield _people(room, library)
+    yield _missing_person(room, library)
+
+
+def _types(room: Room, library: Library) -> Iterator[Finding]:
+    if library.categorical is not None:
+        yield from _by_type(room, library)
+        yield from _in_two_steps(room, library)
 
 
 # --- people ---

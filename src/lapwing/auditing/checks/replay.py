@@ -18,9 +18,10 @@ import numpy as np
 from ...errors import LapwingError
 from ...noise.entropy import EntropyForTests, Stream
 from ...question import query
+from ...question.sets import cube
 from ...release.result import Release
 from ...source import Source
-from ..finding import Finding
+from ..finding import Finding, parts
 from ..room import Room
 from ..tools.injecting import watching
 from ..tools.neighbors import SEED, TYPES, Question, Row, source, together
@@ -41,6 +42,8 @@ _ASKED = (
     Question((query.histogram("x", [-3, 0, 7]),), neighbors="change_one"),
     Question((query.cdf("z", [-3, 0, 3, 7]),)),
     Question((query.median("z"),), ("key",)),
+    Question((query.sum("x"),), ("key", "rest"), several=True),
+    Question((query.count(),), ("key", "rest"), "z < 5", people=False, neighbors="change_one", several=True),
 )
 
 
@@ -90,18 +93,19 @@ Run = Callable[[Source, EntropyForTests], Any]
 
 def replay(room: Room) -> Iterator[Finding]:
     """Yield, for each question, what differed over all neighbors; also for keys, bounds and rows per person."""
-    for engine in room.engines:
-        own = replace(room, engines=(engine,))
-        for question in _ASKED:
-            yield _replayed(own, question, str(question), _released(question))
-        people = Question((query.count(),))
-        yield _replayed(own, people, "the bounds of x", _bounds)
-        yield _replayed(own, people, "the keys of u", _keys)
-        yield _replayed(own, people, "the rows per person", _rows)
+    own, people = [replace(room, engines=(engine,)) for engine in room.engines], Question((query.count(),))
+    yield from parts(
+        room,
+        releases=lambda: (_replayed(each, asked, str(asked), _released(asked)) for each in own for asked in _ASKED),
+        bounds=lambda: (_replayed(each, people, "the bounds of x", _bounds) for each in own),
+        keys=lambda: (_replayed(each, people, "the keys of u", _keys) for each in own),
+        rows=lambda: (_replayed(each, people, "the rows per person", _rows) for each in own),
+    )
 
 
 def _released(question: Question) -> Run:
-    options: dict[str, Any] = {"by": question.by, "where": question.where, "epsilon": 1}
+    by = cube(*question.by) if question.several else question.by
+    options: dict[str, Any] = {"by": by, "where": question.where, "epsilon": 1}
     return lambda asked, entropy: asked.release(*question.statistics, **options, entropy=entropy)
 
 
@@ -132,7 +136,7 @@ def _replayed(room: Room, question: Question, what: str, run: Run) -> Finding:
     if isinstance(first[1], Release) and not any(each.level for each in question.statistics):
         plan = first[1].plan
         farthest = [max(_moved(first[1], other, i) for _, other in others) for i in range(len(plan.parts))]
-        declared = [plan.sensitivity(part) for part in plan.parts]
+        declared = [sum(map(part.measurement.sensitivity, plan.settings(part))) for part in plan.parts]
         told += f"; moved by {farthest} of {declared} declared"
         if any(far > most for far, most in zip(farthest, declared, strict=True)):
             return Finding(f"{room.engines[0].name}: {what}", False, told)

@@ -21,7 +21,7 @@ from ...errors import InvalidValue
 from ...noise.entropy import EntropyForTests
 from ...noise.mechanism import LaplaceMechanism, laplace, randomized_response
 from ...noise.sampler import BLOCK, discrete_laplace, uniform
-from ..finding import ALPHA, Finding
+from ..finding import ALPHA, Finding, parts
 from ..room import Room
 from ..tools.even import ROUNDING, SPLIT, Even, Given, even_law
 from .added import added
@@ -35,18 +35,21 @@ _RUN = 256
 
 def sampler(room: Room) -> Iterator[Finding]:
     """Yield the law of noise on integers and on floats, and whether it is fresh."""
-    yield from _laws()
-    yield from _tails()
-    yield from _borders()
-    yield from _low_bits()
-    yield _uniform()
-    yield from _mechanisms()
-    yield from _floats()
-    yield from _refused()
-    yield from _fresh()
-    yield from decisions(room)
-    yield from added(room)
-    yield from keystream(room)
+    yield from parts(
+        room,
+        laws=_laws,
+        tails=_tails,
+        borders=_borders,
+        low_bits=_low_bits,
+        uniform=_uniform,
+        mechanisms=_mechanisms,
+        floats=_floats,
+        refused=_refused,
+        fresh=_fresh,
+        decisions=lambda: decisions(room),
+        added=lambda: added(room),
+        keystream=lambda: keystream(room),
+    )
 
 
 def _laws() -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import product
+from itertools import chain, product
 from typing import Any, get_args
 
 import duckdb
@@ -22,7 +22,7 @@ from ...noise.entropy import EntropyForTests
 from ...question import query, schema
 from ...question.schema import plain
 from ...sensitivity import CATALOGUE, Neighbors
-from ..finding import Finding
+from ..finding import Finding, parts
 from ..room import Room
 from ..tools.neighbors import (
     OTHERS,
@@ -40,28 +40,50 @@ from ..tools.neighbors import (
     source,
     together,
 )
+from .expressions import expressions
+from .joining import joining
+from .several import several_moves
 
 
 def sensitivities(room: Room) -> Iterator[Finding]:
     """Compare the L1 distance of all neighbors with the declared sensitivity, on every engine."""
-    for engine in room.engines:
-        own = replace(room, engines=(engine,))
-        tables = {people: placed(own, people) for people in (True, False)}
-        for question in questions():
-            yield from _compared(engine.name, tables[question.people].moved(question))
-        yield _alone(own, tables[True])
-        for rows in (2, 5, 100):
-            yield from _compared(f"{engine.name}, {rows} rows", public_n_moves(own, PUBLIC_N, rows))
-        yield _keys_of_one(own)
-        yield _keys_where(own)
-        yield from _rules(own)
-        yield from _crowd(own)
-        yield from _trees(own)
-        yield from _people(own)
-        yield from _rows_of_one(own)
-    yield from _forms(room)
-    yield _lines(room)
-    yield from _catalogue()
+    own = [replace(room, engines=(engine,)) for engine in room.engines]
+    yield from parts(
+        room,
+        several=lambda: chain.from_iterable(map(_several, own)),
+        neighbors=lambda: chain.from_iterable(map(_neighbors, own)),
+        public=lambda: chain.from_iterable(map(_public, own)),
+        keys=lambda: chain.from_iterable((_keys_of_one(each), _keys_where(each)) for each in own),
+        rules=lambda: chain.from_iterable(map(_rules, own)),
+        crowd=lambda: chain.from_iterable(map(_crowd, own)),
+        trees=lambda: chain.from_iterable(map(_trees, own)),
+        people=lambda: chain.from_iterable(map(_people, own)),
+        rows=lambda: chain.from_iterable(map(_rows_of_one, own)),
+        expressions=lambda: chain.from_iterable(map(expressions, own)),
+        joins=lambda: chain.from_iterable(map(joining, own)),
+        forms=lambda: _forms(room),
+        lines=lambda: _lines(room),
+        catalogue=_catalogue,
+    )
+
+
+def _several(room: Room) -> Iterator[Finding]:
+    """Questions for several tables."""
+    yield from several_moves(room, {people: placed(room, people) for people in (True, False)})
+
+
+def _neighbors(room: Room) -> Iterator[Finding]:
+    """All questions, asked of all small tables together; some tables are also asked alone."""
+    tables = {people: placed(room, people) for people in (True, False)}
+    for question in questions():
+        yield from _compared(room.engines[0].name, tables[question.people].moved(question))
+    yield _alone(room, tables[True])
+
+
+def _public(room: Room) -> Iterator[Finding]:
+    """Whole tables, whose number of rows is public."""
+    for rows in (2, 5, 100):
+        yield from _compared(f"{room.engines[0].name}, {rows} rows", public_n_moves(room, PUBLIC_N, rows))
 
 
 def _compared(engine: str, found: Moved) -> Iterator[Finding]:

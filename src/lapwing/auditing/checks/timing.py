@@ -19,7 +19,7 @@ from __future__ import annotations
 import gc
 import math
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from time import perf_counter_ns
 from typing import Any
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 
-from ..finding import ALPHA, Finding
+from ..finding import ALPHA, Finding, parts
 from ..room import Room
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,11 @@ _TRUTH = 7
 
 def timing(room: Room, calls: int = 20_000) -> Iterator[Finding]:
     """Time calls that draw noise, and compare the ranks of the times with the noise (claim C3)."""
-    for scale in (10, 100, 1000) if room.deep else (100,):
+    yield from parts(room, draws=lambda: _draws((10, 100, 1000) if room.deep else (100,), calls))
+
+
+def _draws(scales: Sequence[int], calls: int) -> Iterator[Finding]:
+    for scale in scales:
         for what, draw, number in _calls(scale, calls):
             times, noise = timed(draw, number)
             yield from compared(f"{what} at scale {scale:,}", times, noise, lw.DiscreteLaplace(scale))

@@ -22,19 +22,20 @@ from ...question import sql
 from ...release.discover import Discovery, KeyPlan
 from ...release.result import Release
 from ...release.rows_per_person import RowsPerPerson, RowsPlan
-from ..finding import Finding
+from ..finding import Finding, parts
 from ..room import Room
+from ..tools.joined import NO_JOINS
 from ..tools.running import Running, Seen, pooled
 from ..tools.script import MARK, Noise, Script
 from ..tools.truth import missed
 from ..tools.worlds import Row, World, draw_world, extremes
 
-WORLDS = 408
+WORLDS = 360
 _EVERY = 6
 """Of so many worlds one is asked as users ask, of a source with a ledger, and its answer is compared in every form."""
 
 _SLOW = {"quantile", "cdf"}
-"""Statistics whose error bars take long to compute: they are shown only in some worlds."""
+"""Statistics whose error bars take long to compute, also quotients of several tables: shown in some worlds only."""
 
 _PATIENCE = 80
 """How many smaller worlds are tried to make a witness smaller."""
@@ -69,17 +70,22 @@ PROMISES = {
 
 def worlds(room: Room) -> Iterator[Finding]:
     """Yield every promise that a world breaks, with a small witness, and in the end those that none broke."""
+    yield from parts(room, drawn=lambda: _drawn(room))
+
+
+def _drawn(room: Room) -> Iterator[Finding]:
     broken: set[str] = set()
     tally = Examined()
     with pooled() as root:
         running = Running(room, root)
         for seed in seeds(room):
             world = draw_world(seed)
-            found = examined(running, world, tally, seed % _EVERY == 0)
+            every_form = seed % _EVERY == 0
+            found = examined(running, world, tally, every_form)
             room.tick()
             if found is not None and found.promise not in broken:
                 broken.add(found.promise)
-                witness, how = shrunk(running, world, found)
+                witness, how = shrunk(running, world, found, every_form)
                 yield Finding(PROMISES[found.promise], False, f"{how}; {witness}")
                 if len(broken) == len(PROMISES):
                     break
@@ -178,7 +184,16 @@ def _released(
         chosen = one.script.chosen
         scripts = (table, Script(places=chosen)), (neighbor, Script(_by_number(noise), chosen))
         return _as_users(running, world, scripts) or _true(world, one)
-    return None if _SLOW & {each.kind for each in world.question.statistics} else _true(world, one)
+    return None if _is_slow(plan) else _true(world, one)
+
+
+def _is_slow(plan: Plan | RowsPlan) -> bool:
+    """Return whether the error bars of an answer take long to compute."""
+    if not isinstance(plan, Plan):
+        return False
+    statistics = plan.query.statistics
+    quotients = plan.several is not None and not all(each.is_linear for each in statistics)
+    return quotients or bool(_SLOW & {each.kind for each in statistics})
 
 
 def _compared(one: Seen, other: Seen, marked: Seen, plain: Seen) -> tuple[dict[int, int] | Broken, Fraction]:
@@ -233,7 +248,7 @@ def _true(world: World, seen: Seen) -> Broken | None:
 def _people_by_rows(world: World) -> dict[int | None, int]:
     """Return how many people have how many rows, by the largest number of their bin."""
     rows: Counter[Any] = Counter()
-    for row in (*world.others, *world.before):
+    for row in world.joined((*world.others, *world.before)):
         condition = world.question.condition
         if row[0] is not None and (condition is None or condition.holds(world.typed(row)) is True):
             rows[row[0]] += row[-1]
@@ -294,7 +309,7 @@ def _due(world: World) -> int:
     bound = options.get("keys_per_person", world.described.get("rows_per_person", 1))
     keys: dict[Any, set[Any]] = {}
     total: int = 0
-    for row in (*world.others, *world.before):
+    for row in world.joined((*world.others, *world.before)):
         cells = world.typed(row)
         key, condition = cells[options["column"]], world.question.condition
         if key is None or (condition is not None and condition.holds(cells) is not True):
@@ -339,7 +354,7 @@ def _coupled_keys(
 # --- a witness that a person can read ---
 
 
-def shrunk(running: Running, world: World, broken: Broken) -> tuple[World, str]:
+def shrunk(running: Running, world: World, broken: Broken, every_form: bool = True) -> tuple[World, str]:
     """Return a smaller world that breaks the same promise, and how."""
     how, left = broken.how, _PATIENCE
     changed = True
@@ -347,7 +362,7 @@ def shrunk(running: Running, world: World, broken: Broken) -> tuple[World, str]:
         changed = False
         for smaller in _smaller(world):
             left -= 1
-            found = _tried(running, smaller)
+            found = _tried(running, smaller, every_form)
             if found is not None and found.promise == broken.promise:
                 world, how, changed = smaller, found.how, True
                 break
@@ -356,9 +371,9 @@ def shrunk(running: Running, world: World, broken: Broken) -> tuple[World, str]:
     return world, how
 
 
-def _tried(running: Running, world: World) -> Broken | None:
+def _tried(running: Running, world: World, every_form: bool) -> Broken | None:
     try:
-        return examined(running, world, Examined())
+        return examined(running, world, Examined(), every_form)
     except Exception:
         return None
 
@@ -389,6 +404,10 @@ def _smaller(world: World) -> Iterator[World]:
                 if name == "by" or name != option[0]
             )
             yield replace(world, question=replace(question, options=without))
+    if world.joins.names:
+        yield replace(world, joins=NO_JOINS)
+        yield replace(world, joins=replace(world.joins, column=None))
+        yield replace(world, joins=replace(world.joins, people=()))
     if world.form != "Parquet":
         yield replace(world, form="Parquet")
     for which in ("before", "after"):

@@ -38,7 +38,8 @@ def written(room: Room) -> Iterator[Finding]:
 
 def _in_encoding(room: Room, encoding: str) -> Finding:
     wrong, number = [], 0
-    for (separator, quote), header, end in product(_SIGNS, (True, False), ("\n", "\r\n")):
+    for (i, (separator, quote)), header in product(enumerate(_SIGNS), (True, False)):
+        end = "\n" if (i + header) % 2 else "\r\n"
         text = io.StringIO(newline="")
         how = csv.writer(text, delimiter=separator, quotechar=quote, lineterminator=end)
         rows = [(cell, str(i)) for i, cell in enumerate(_CELLS * _TIMES)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ...engine.connect import connect
-from ...engine.table import Integers
+from ...engine.table import Integers, Table
 from ...measure.cells import recorded
 from ...measure.linear import Noisy
 from ...noise.entropy import SYSTEM, Entropy
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Again:
-    """A plan and the exact integers of its table."""
+    """A plan and the exact integers of its table, or of several tables."""
 
     plan: Plan
-    integers: Integers
+    integers: tuple[Integers, ...]
 
     def release(self, entropy: Entropy = SYSTEM) -> Release:
         """Return a new release, with noise of its own."""
@@ -38,10 +38,12 @@ class Again:
 
 
 def read_once(plan: Plan, table: Any) -> Again:
-    """Return the question of a plan about a table, which is anything that a source can have."""
-    found = connect(table, plan.schema.name)
+    """Return the question of a plan about a table: connected, or anything that a source can have."""
+    found = table if isinstance(table, Table) else connect(table, plan.schema.name)
     plan = plan.on(found.dialect)
-    return Again(plan, found.tally(plan.schema, plan.lowered))
+    if plan.several is not None:
+        return Again(plan, tuple(found.tally_tables(plan.schema, plan.lowered)))
+    return Again(plan, (found.tally(plan.schema, plan.lowered),))
 
 
 def without_noise(plan: Plan, table: Any) -> Release:
@@ -58,7 +60,7 @@ def with_cells(made: Release, cells: Noisy | Sequence[Sequence[Any]]) -> Release
 class _Still:
     """Stands for a table: gives the integers that were read."""
 
-    def __init__(self, plan: Plan, integers: Integers) -> None:
+    def __init__(self, plan: Plan, integers: Sequence[Integers]) -> None:
         self.dialect = plan.dialect
         self._integers = integers
 
@@ -67,8 +69,14 @@ class _Still:
 
     def tally(self, *_: object) -> Integers:
         """Return copies of the integers."""
-        sums, own = self._integers
-        return Integers([each.copy() for each in sums], [[each.copy() for each in columns] for columns in own])
+        return self.tally_tables()[0]
+
+    def tally_tables(self, *_: object) -> list[Integers]:
+        """Return copies of the integers of all tables."""
+        return [
+            Integers([each.copy() for each in sums], [[each.copy() for each in columns] for columns in own])
+            for sums, own in self._integers
+        ]
 
     def guarded(self, _what: str, _budget: str, work: Callable[[], T]) -> T:
         """Return what the work returns."""

@@ -12,7 +12,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any, Literal
 
-from ...question.query import All, Compare, Condition, Missing, Not, OneOf, Some
+from ...question.query import Against, All, Compare, Condition, Missing, Not, OneOf, Some, Unknown
 from ...question.schema import Column
 
 Cells = Mapping[str, Any]
@@ -72,6 +72,8 @@ def holds(condition: Condition, cells: Cells) -> bool | None:
         return _joined(word, [holds(part, cells) for part in condition.parts])
     if isinstance(condition, Not):
         return _joined("NOT", [holds(condition.part, cells)])
+    if isinstance(condition, Against | Unknown):
+        raise TypeError("conditions on expressions are evaluated by ``evaluating``")
     cell = cells[condition.column]
     if isinstance(condition, Missing):
         return cell is None
@@ -188,3 +190,18 @@ def _declared(column: Column) -> list[Any]:
 
 def _family(column: Column) -> str:
     return "number" if column.kind == "integer" else column.kind
+
+
+WAYS: tuple[tuple[str, ...], ...] = (
+    ("x > 1 AND y > 1 AND b", "b AND y > 1 AND x > 1", "((b) AND (x > 1)) AND y > 1", "y > 1 AND (x > 1 AND (b))"),
+    ("x > 1 OR y > 1 OR b", "b OR (y > 1 OR x > 1)", "1 < x OR (b = TRUE OR 1 < y)"),
+    ("(x > 1 AND y > 1) OR b", "b OR (y > 1 AND x > 1)", "x > 1 AND y > 1 OR b"),
+    ("x > 1 AND (y > 1 OR b)", "(b OR y > 1) AND x > 1", "(Y > 1.0 OR B) AND X > 1e0"),
+    ("NOT (x > 1 AND b)", "NOT (b AND x > 1)", "NOT ((b = TRUE) AND (NOT x <= 1))"),
+    ("x BETWEEN 1 AND 3", "x >= 1 AND x <= 3", "3 >= x AND 1 <= x", "x <= 3.00 AND NOT x < 1"),
+    ("k IN ('a', 'b', 'it''s')", "k IN ('it''s', 'b', 'a')", "K IN ('b', 'a', 'it''s', 'a')"),
+    ("k IN ('a')", "k = 'a'", "NOT k <> 'a'", "'a' = k"),
+    ("d >= DATE '2024-01-31'", "d >= '2024-01-31'", "NOT d < DATE '2024-01-31'"),
+    ("x > 1", "x > 1 AND x > 1", "NOT NOT x > 1", "x>1.000"),
+)
+"""Conditions that are the same; the first of each names it."""

@@ -22,16 +22,20 @@ import duckdb
 from ...errors import LapwingError
 from ...ledger.entry import Entry
 from ...ledger.ledger import Ledger
+from ...question.derivation import Derivation, expression, recode
 from ...question.file import file
-from ...question.schema import Column, keys, number, plain
+from ...question.join import Join, join
+from ...question.quality import quality
+from ...question.schema import Column, dates, keys, number, plain
 from ...report import toml, toml_name
 from ...source import Source
-from ...source_file import COLUMN_FIELDS, FIELDS
+from ...source_file import COLUMN_FIELDS, FIELDS, JOIN_FIELDS
 from ..room import Room
-from .fields import leaves
+from .leaves import leaves
 from .others import say
 
 DAYS = [date(2024, 1, 1), date(2024, 2, 29)]
+PARTS = {"january": DAYS[:1], "february": DAYS[1:]}
 
 COLUMNS: dict[str, tuple[dict[str, Any], Column]] = {
     "x": ({"low": -2, "high": 7, "missing": [-1.5, 8.5]}, number(-2, 7, missing=["-1.5", "8.5"])),
@@ -50,13 +54,37 @@ COLUMNS: dict[str, tuple[dict[str, Any], Column]] = {
         keys("b", "a", 'it\'s "c" \\ %', other="rest", missing=["c"]),
     ),
     "day": (
-        {"keys": DAYS, "labels": ["first", "leap"], "title": "Day"},
-        keys(DAYS, labels=["first", "leap"], title="Day"),
+        {"keys": DAYS, "labels": ["first", "leap"], "title": "Day", "within": {"month": PARTS}},
+        keys(DAYS, labels=["first", "leap"], title="Day", within={"month": PARTS}),
+    ),
+    "til": (
+        {"type": "date", "first": DAYS[0], "last": DAYS[1], "title": "Until"},
+        dates("2024-01-01", DAYS[1], title="Until"),
     ),
     "u": ({"type": "text"}, plain("text")),
     "b": ({"type": "boolean"}, plain("boolean")),
 }
+COMPUTED: dict[str, tuple[dict[str, Any], Derivation]] = {
+    "xy": (
+        {"expression": "x * y", "low": 0, "high": 50, "edges": [0, 10, 50], "labels": ["less", "more"]},
+        expression("x * y", low=0, high=50, edges=[0, 10, 50], labels=["less", "more"]),
+    ),
+    "kk": (
+        {"from": "k", "recode": {"a": "one", "b": "two"}, "other": "three", "title": "Kinds"},
+        recode("k", {"a": "one", "b": "two"}, other="three", title="Kinds"),
+    ),
+    "late": ({"expression": "EXTRACT(YEAR FROM til)"}, expression("EXTRACT(YEAR FROM til)")),
+}
+"""The same for columns that are computed from others."""
+
+EVERY: dict[str, tuple[dict[str, Any], Any]] = {**COLUMNS, **COMPUTED}
+"""All of them."""
+
 """For each column its fields in a source file, and its declaration in Python."""
+
+
+_TABLES = ("file", "quality")
+"""The fields of a source file that are tables."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +97,33 @@ class Described:
 
     def python(self, table: Any, folder: Path, columns: Mapping[str, Column] | None = None) -> Source:
         """Return the source as Python makes it; its ledger is in the folder if one is named."""
-        declared = {name: column for name, (_, column) in COLUMNS.items()} if columns is None else columns
+        declared = {name: column for name, (_, column) in EVERY.items()} if columns is None else columns
         named = {"ledger": folder / self.fields["ledger"]} if "ledger" in self.fields else {}
-        told = {"file": file(**self.fields["file"])} if "file" in self.fields else {}
-        return Source(table, **{**self.fields, "columns": declared, **named, **told})
+        told: dict[str, Any] = {"file": file(**self.fields["file"])} if "file" in self.fields else {}
+        told |= {"quality": quality(**self.fields["quality"])} if "quality" in self.fields else {}
+        joins = [self._join(fields, folder) for fields in self.fields.get("join", ())]
+        declared = {**declared, **{name: COLUMNS[name][1] for name in self._joined()}}
+        fields = {name: value for name, value in self.fields.items() if name != "join"}
+        return Source(table, **{**fields, "columns": declared, "joins": joins, **named, **told})
+
+    def _join(self, fields: Mapping[str, Any], folder: Path) -> Join:
+        written = {"file": file(**fields["file"])} if "file" in fields else {}
+        return join(**{**fields, "table": str(folder / fields["table"]), **written})
+
+    def _joined(self) -> set[str]:
+        """Return the columns that joins name."""
+        joins = self.fields.get("join", ())
+        return {name for each in joins for name in (*each["columns"], *each.get("on", ()))}
 
     def file(self, table: str, folder: Path) -> Path:
         """Write a source file into the folder; return its path."""
-        lines = [f"{name} = {_toml(value)}" for name, value in self.fields.items() if name != "file"]
+        lines = [f"{name} = {_toml(value)}" for name, value in self.fields.items() if name not in (*_TABLES, "join")]
         lines.append(f"table = {toml(table)}")
-        if "file" in self.fields:
-            lines += ["[file]", *(f"{name} = {_toml(value)}" for name, value in self.fields["file"].items())]
-        for name, (fields, _) in COLUMNS.items():
+        for name in (name for name in _TABLES if name in self.fields):
+            lines += [f"[{name}]", *(f"{field} = {_toml(value)}" for field, value in self.fields[name].items())]
+        for each in self.fields.get("join", ()):
+            lines += ["[[join]]", *(f"{name} = {_toml(value)}" for name, value in each.items())]
+        for name, (fields, _) in EVERY.items():
             lines.append(f"[columns.{toml_name(name)}]")
             lines += [f"{field} = {_toml(value)}" for field, value in fields.items()]
         path = folder / f"{self.fields['name']}.toml"
@@ -100,24 +143,35 @@ DESCRIBED = (
         "name": "a b", "neighbors": "change_one", "public_rows": True, "epsilon": "4.5", "delta": 0.01,
     }),
     Described("rows of a CSV file", "csv", {"name": "t", "neighbors": "change_one", "epsilon": 5, "delta": 0.01}),
-    Described("few fields", "parquet", {"name": "größe", "epsilon": 5, "delta": 0.01}),
+    Described("few fields", "parquet", {
+        "name": "größe", "epsilon": 5, "delta": 0.01, "quality": {"good": 0.05, "usable": 0.5},
+    }),
     Described("rows of a text file in another form", "txt", {
         "name": "t", "epsilon": 5, "delta": 0.01,
         "file": {
             "format": "csv", "delimiter": ";", "quote": "~", "encoding": "latin-1", "decimal": ",", "thousands": ".",
-            "dates": "%d.%m.%Y", "missing": ["NA", "."], "header": False, "names": [*"pxyzvwk", "day", "u", "b"],
+            "dates": "%d.%m.%Y", "missing": ["NA", "."], "header": False, "names": [*"pxyzvwk", "day", "til", "u", "b"],
         },
+    }),
+    Described("people in two tables, and a look-up", "parquet", {
+        "name": "t", "person": "p", "rows_per_person": 3, "epsilon": 5, "delta": 0.01,
+        "join": [
+            {"table": "mates.txt", "person": "who", "columns": ["y"], "file": {"format": "csv", "delimiter": ";"}},
+            {"table": "look_up.csv", "public": True, "on": {"u": "word"}, "columns": {"v": "value"}},
+        ],
     }),
 )  # fmt: skip
 
 
 def not_described() -> list[str]:
     """Return the parameters of a source, and the fields of a source file, that no description here has."""
-    given = {name for each in DESCRIBED for name in each.fields} | {"self", "table", "columns"}
-    in_columns = {name for fields, _ in COLUMNS.values() for name in fields}
+    given = {name for each in DESCRIBED for name in each.fields} | {"self", "table", "columns", "joins"}
+    in_joins = {name for each in DESCRIBED for fields in each.fields.get("join", ()) for name in fields}
+    in_columns = {name for fields, _ in EVERY.values() for name in fields}
     known = signature(unwrap(Source.__init__)).parameters
     lost = [f"{name} of Source" for name in known if name not in given]
     lost += [f"{name} of a source file" for name in FIELDS if name not in given]
+    lost += [f"{name} of a join" for name in JOIN_FIELDS if name not in in_joins]
     return lost + [f"{name} of a column" for name in COLUMN_FIELDS if name not in in_columns]
 
 
@@ -133,8 +187,11 @@ TABLE_ROWS = 40
 def place(room: Room, ending: str, folder: Path) -> str:
     """Write a table with all columns into the folder; return its name there."""
     n = TABLE_ROWS
+    (folder / "mates.txt").write_text("who;y\n" + "".join(f"p{i % 9};{i}\n" for i in range(11)), encoding="utf-8")
+    (folder / "look_up.csv").write_text("word,value\nmany,4.5\nfew,2\n", encoding="utf-8")
     sql = f"""SELECT 'p' || (i % 15) AS p, (i % 11) - 1.5 AS x, i % 12 AS y, i % 9 AS z, (i % 19) / 2 AS v, i % 4 AS w,
         ['a', 'b', 'c', 'it''s "c" \\ %'][1 + i % 4] AS k, DATE '2024-01-01' + CAST(i % 3 AS INTEGER) AS day,
+        DATE '2024-01-01' + CAST(i % 90 AS INTEGER) AS til,
         ['many', 'some'][1 + i % 2] AS u, i % 3 = 0 AS b FROM range({n}) AS r(i)"""
     if ending == "parquet":
         Path(room.select(sql)).rename(folder / "table.parquet")

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from ...engine.spark import remote
 from ...errors import InvalidAddress
-from ...release.result import library
+from ...optional import library
 from ..room import Engine, Table, Types
 
 

@@ -6,21 +6,22 @@ few values here, the first of which is the usual one.  A parameter that somebody
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from datetime import date, timedelta
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
 from fractions import Fraction
 from inspect import Parameter, signature, unwrap
-from random import Random
 from typing import Any
 from zlib import crc32
 
 from ...errors import LapwingError
-from ...question import codes, query, schema
+from ...question import codes, derivation, query, ratios, schema
 from ...question.file import file
 from ...question.query import Statistic
 from ...question.schema import Column
+from ...question.sets import cube, rollup, sets
 from ...source import Source
+from .join_examples import JOINS
 
 ODD = "o\"d\\d %\n'ü"
 """The name of a column, and the text of a cell: with quotes, a backslash, a percent sign and a line break."""
@@ -110,6 +111,7 @@ SOURCE: dict[str, tuple[Any, ...]] = {
         file(part="a"),
         file(part="b"),
     ),
+    "joins": tuple((each,) for each in JOINS),
 }
 """Values for the parameters of a source besides the usual ones; those of ``columns`` are made below."""
 
@@ -117,6 +119,7 @@ TOGETHER: dict[str, dict[str, Any]] = {
     "person": {"person": "p", "rows_per_person": 2},
     "rows_per_person": {"person": "p", "rows_per_person": 2},
     "public_rows": {"neighbors": "change_one"},
+    "joins": {"person": "p", "rows_per_person": 2},
 }
 """What a parameter of a source needs besides."""
 
@@ -133,6 +136,12 @@ CONDITIONS = (
     "k IN ('a', 'b')", "k IN ('a', 'A')", "u IN ('a', 'A')", "NOT k IN ('a', 'b')", "k IN ('a', 'it''s')",
     "d > DATE '2024-01-31'", "d > DATE '2024-02-01'", "b", "NOT b", "b IS NULL", *BRACKETS, "u = '1'", "u = '01'",
     "i = 1", "u = ' OR 1 = 1'", "u = '%'", "k = 'a' OR k = 'A'", "u = 'a' OR u = ' a'", "x > 1 OR x < 1",
+    "x * y > 3", "x * y > i", "x * y * i > 3", "x * y > 4", "ABS(x) > 3", "FLOOR(x) > 3",
+    "CASE WHEN b THEN x END > 2", "CASE WHEN b THEN x ELSE 1 END > 2", "CASE WHEN b THEN x WHEN y > 1 THEN 1 END > 2",
+    "(x > 1) * y > 2", "(k IN ('a', 'b')) * y > 2", "EXTRACT(MONTH FROM d) = 1", "EXTRACT(DAY FROM d) = 1",
+    "EXTRACT(DAY FROM DATE_TRUNC('week', d)) = 1", "DATE_TRUNC('week', d) = DATE '2024-01-01'",
+    "DATE_TRUNC('month', d) = DATE '2024-01-01'", "DATE_TRUNC('month', DATE_TRUNC('week', d)) = DATE '2024-01-01'",
+    "x * y >= 3", "x + y > 3", "x - y > 3", "y - x > 3", "(x * y) IS NULL", "(x + y) IS NULL",
 )  # fmt: skip
 """Conditions, each of which differs from the one before it."""
 
@@ -143,6 +152,7 @@ CALLS: dict[str, dict[str, tuple[Any, ...]]] = {
         "epsilon": (1, 2, "1.000000001", "0.1"),
         "weights": (UNSET, {"x": 3, "y": 1}, {"x": 1, "y": 3}, {"x": 2}),
         "intervals": (True, False),
+        "objective": ("mean",),  # others need several tables
     },
     "discover": {
         "column": ("u", "k", "i", "d", "b"),
@@ -163,11 +173,19 @@ CALLS: dict[str, dict[str, tuple[Any, ...]]] = {
 }
 """For each call, the values of its parameters; the first is the usual one."""
 
+SEVERAL: dict[str, tuple[Any, ...]] = {
+    "by": (rollup("k", "m"), rollup("m", "k"), sets("k", "m"), sets("m", "k"), cube("m", "k"), cube("k", "b", "m")),
+    "objective": ("minimax", "cells"),
+    "weights": ({(): 9}, {("k",): 9}, {("m", "k"): 9}, {"x": 3, "y": 1, (): 9}),
+}
+"""The same for a question that asks for several tables."""
+
 HARMLESS: dict[str, str] = {
     "table": "the ledger knows the question, not the data: `version` tells data apart",
     "epsilon of Source": "the total, which a ledger has once",
     "delta of Source": "the total, which a ledger has once",
     "ledger": "another ledger is another budget",
+    "quality of Source": "marks are made from what was released",
     "columns": "changed below, for every parameter of the functions that make a column",
     "statistics": "changed below, for every parameter of the functions that make a statistic",
     "self": "the source",
@@ -180,14 +198,18 @@ HARMLESS: dict[str, str] = {
 """Parameters that are not part of the question, and why."""
 
 MADE: dict[str, tuple[Any, ...]] = {
-    "column": ("x", "y", ODD),
+    "column": ("x", "y", ODD, "x * y", "x - y", "x * (y > 1)", "CASE WHEN y > 2 THEN x END"),
     "condition": (
         "x > 1", "x > 2", "y > 1", "NOT x > 1", "k = 'a' OR (x > 1 AND y > 1)", "(k = 'a' OR x > 1) AND y > 1",
     ),
     "sample": (True, False),
-    "weight": (UNSET, 3, 1),
+    "weight": (UNSET, "y", "i", "y * 2"),
+    "share": (UNSET, 3, 1),
     "error": (UNSET, 40, 2),
     "name": (UNSET, "another"),
+    "numerator": (query.sum("x"), query.sum("y"), query.count()),
+    "denominator": (query.sum("y"), query.count("x"), query.count()),
+    "factor": (1, 100, "0.5"),
     "q": (Fraction(1, 4), Fraction(3, 4), 0, 1, "1/3", "0.250001"),
     "edges": ((0, 3, 7, 10), (0, 4, 7, 10), (0, 3, 10), (0, 3, 7, "9.9999999999"), 4, 8),
 }  # fmt: skip
@@ -207,13 +229,40 @@ DECLARED: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "keys": {
         "values": (
-            ("a", "b"), ("b", "a"), ("a", "A"), ("a", "b", "it's"), MANY, MANY[::-1], (*MANY[:60], "-", *MANY[61:]),
+            ("a", "b"), ("b", "a"), ("a", "A"), ("a", "b", "it's"), MANY, MANY[::-1], MANY[:-1],
+            *((*MANY[:at], "-", *MANY[at + 1 :]) for at in (0, 60, 100, len(MANY) - 1)),
         ),
         "other": (UNSET, "rest", "others"),
         "missing": (UNSET, ("c",), ("c", "-")),
         "labels": (UNSET, ("few", "many")),
         "unit": (UNSET, "hours"),
         "title": (UNSET, "how long"),
+        "within": (UNSET, {"above": {"one": ("a", "b")}}, {"above": {"one": ("a",), "two": ("b",)}}),
+    },
+    "dates": {
+        "first": ("2024-01-01", "2024-01-02"),
+        "last": ("2024-02-01", "2024-02-02"),
+        "missing": (UNSET, (date(2024, 1, 3),)),
+        "unit": (UNSET, "days"),
+        "title": (UNSET, "when"),
+    },
+    "expression": {
+        "text": ("i * 2", "i * 3", "i + 2", "x"),
+        "low": (0, 1),
+        "high": (20, 21),
+        "edges": (UNSET, (0, 10, 20), (0, 11, 20)),
+        "keys": (UNSET, (2, 4), (4, 2)),
+        "labels": (UNSET,),
+        "unit": (UNSET, "hours"),
+        "title": (UNSET, "how long"),
+    },
+    "recode": {
+        "column": ("u", "k"),
+        "codes": ({"1": "one", "%": "two"}, {"1": "two", "%": "one"}, {"1": "one", "few": "two"}),
+        "other": (UNSET, "rest", "others"),
+        "labels": (UNSET,),
+        "unit": (UNSET, "kind"),
+        "title": (UNSET, "which"),
     },
     "plain": {
         "kind": codes.KINDS,
@@ -243,12 +292,13 @@ def _returns(module: Any, kind: str) -> dict[str, Callable[..., Any]]:
 
 def makers() -> dict[str, Callable[..., Any]]:
     """Return the functions that make a statistic, by name."""
-    return _returns(query, "Statistic")
+    return _returns(query, "Statistic") | {"ratio": ratios.ratio}
 
 
 def column_makers() -> dict[str, Callable[..., Any]]:
     """Return the functions that make a column, by name."""
-    return _returns(schema, "Column")
+    found = {**_returns(schema, "Column"), **_returns(derivation, "Derivation")}
+    return {name: make for name, make in found.items() if make is not schema.presented}
 
 
 def asking() -> dict[str, Callable[..., Any]]:
@@ -286,6 +336,7 @@ def questions() -> Iterator[AskedQuestion]:
     """Yield questions; each of them differs in one parameter from the one that ``base`` names."""
     yield from _calls()
     yield from _sources()
+    yield from _joined()
     yield from _statistics()
     yield from _columns()
 
@@ -309,6 +360,10 @@ def _calls() -> Iterator[AskedQuestion]:
                 asked = replace(base.changed(name, value), base=before)
                 before = asked.what
                 yield asked
+    several = replace(bases["release"], what="sums in several tables", args=(query.sum("x"), query.mean("y")))
+    several = replace(several, options={"epsilon": 1, "by": cube("k", "m")})
+    yield several
+    yield from (several.changed(name, value) for name, values in SEVERAL.items() for value in values)
     fewer = bases["release"]
     yield replace(fewer, what="the sum of x, mean of y", args=statistics[:2], base=fewer.what)
 
@@ -328,6 +383,15 @@ def _sources() -> Iterator[AskedQuestion]:
                 needs = replace(needs, what=f"{base.what} with {shown(needs.described)}")
                 yield needs
             yield from (needs.changed(name, value, source=True) for value in values)
+
+
+def _joined() -> Iterator[AskedQuestion]:
+    """Yield questions that differ in one join."""
+    asked = AskedQuestion("sums", "release", (query.sum("x"), query.sum("y")), {"epsilon": 1}, TOGETHER["joins"])
+    for base, *others in (JOINS[:5], JOINS[5:]):
+        asked = asked.changed("joins", (base,), source=True)
+        yield asked
+        yield from (asked.changed("joins", (other,), source=True) for other in others)
 
 
 def _statistics() -> Iterator[AskedQuestion]:
@@ -388,7 +452,25 @@ _ABOUT: dict[str, tuple[tuple[str, tuple[Any, ...], dict[str, Any], dict[str, An
         ("release", (query.count(),), {"by": "c"}, {"edges": (0, 3, 10)}),
         ("release", (query.count(),), {"by": "c"}, {"keys": (1, 2)}),
     ),
-    "keys": (("release", (query.count(),), {"by": "c"}, {}),),
+    "keys": (
+        ("release", (query.count(),), {"by": "c"}, {}),
+        ("release", (query.count(),), {"by": "above"}, {"within": {"above": {"one": ("a", "b")}}}),
+    ),
+    "dates": (
+        ("release", (query.sum("c - DATE '2024-01-10'"),), {}, {}),
+        ("release", (query.count(),), {"by": "DATE_TRUNC('month', c)"}, {}),
+        ("discover", (), {"column": "u", "delta": "0.001", "where": "EXTRACT(MONTH FROM c) = 1"}, {}),
+    ),
+    "expression": (
+        ("release", (query.sum("c"),), {}, {}),
+        ("release", (query.count(),), {"by": "c"}, {"edges": (0, 10, 20)}),
+        ("release", (query.count(),), {"where": "c > 5"}, {}),
+        ("release", (query.mean("c"),), {}, {"low": UNSET, "high": UNSET}),
+    ),
+    "recode": (
+        ("release", (query.count(),), {"by": "c"}, {}),
+        ("release", (query.count("c"),), {}, {}),
+    ),
     "plain": (
         ("release", (query.count("c"),), {}, {}),
         ("release", (query.count(),), {"where": "c IS NULL"}, {}),
@@ -410,77 +492,3 @@ def _declaring(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str,
         return {"columns": {**COLUMNS, "c": make(*listed, **given)}}
     except LapwingError:
         return {}
-
-
-# --- how far two questions differ ---
-
-
-def leaves(value: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield everything in a value: where it is, the field of a dataclass that it belongs to, and its text."""
-    yield from _leaves(value, place, "")
-
-
-def _leaves(value: Any, place: str, owner: str) -> Iterator[tuple[str, str, str]]:
-    inside: Iterator[tuple[Any, Any, str]]
-    if is_dataclass(value) and not isinstance(value, type):
-        kind = type(value).__name__
-        yield place, owner, kind
-        inside = ((each.name, getattr(value, each.name), f"{kind}.{each.name}") for each in fields(value))
-    elif isinstance(value, Mapping):
-        inside = ((key, each, owner) for key, each in value.items())
-    elif isinstance(value, list | tuple) and any(
-        is_dataclass(each) or isinstance(each, list | tuple) for each in value
-    ):
-        yield place, owner, f"{len(value)} values"
-        inside = ((i, each, owner) for i, each in enumerate(value))
-    else:
-        yield place, owner, f"{type(value).__name__} {value}"
-        return
-    for name, each, owned in inside:
-        yield from _leaves(each, f"{place}/{name}", owned)
-
-
-def all_fields(value: Any) -> set[str]:
-    """Return the fields of all dataclasses in a value, as ``Class.field``."""
-    return {owner for _, owner, _ in leaves(value) if owner}
-
-
-def differing(one: Any, other: Any) -> set[str]:
-    """Return the fields in which two values differ, as ``Class.field``; of what only one of them has, the outermost."""
-    first, second = ({place: (owner, text) for place, owner, text in leaves(each)} for each in (one, other))
-    return {owner for place, (owner, text) in first.items() if owner and second.get(place, (owner, text))[1] != text}
-
-
-# --- the table that is asked ---
-
-
-def table() -> dict[str, list[Any]]:
-    """Return the rows of the table that all questions are asked of: every kind of cell, also missing ones."""
-    random = Random(16)
-    rows = 240
-
-    def some(values: Sequence[Any], missing: float = 0.1) -> list[Any]:
-        return [None if random.random() < missing else random.choice(values) for _ in range(rows)]
-
-    days = [date(2024, 1, 1) + timedelta(days=i) for i in range(60)]
-    return {
-        "p": [f"p{random.randrange(60)}" for _ in range(rows)],
-        "x": some([random.uniform(-6, 12) for _ in range(80)] + [0.0, 1.0, 1.0, 1.0]),
-        "y": some([random.uniform(-1, 9) for _ in range(80)] + [1.0]),
-        "i": some(range(-2, 23)),
-        "e": some([random.uniform(-1, 11) for _ in range(80)]),
-        "c": some([str(each) for each in (*range(13), 2.5, 0.75, 10.5, "a", "b", "A", "it's", *MANY[::10], *days[:5])]),
-        "k": some([*KEYS, *KEYS, "c", " a"]),
-        "m": some([*MANY, "key 60", "-"]),
-        "b": some([True, False, True]),
-        "d": some(days),
-        "u": some(["1", "01", "%", "many", "many", "few", "", " OR 1 = 1", ODD]),
-        ODD: some([random.uniform(0, 6) for _ in range(40)]),
-    }
-
-
-TYPES = {
-    "p": "VARCHAR", "x": "DOUBLE", "y": "DOUBLE", "i": "BIGINT", "e": "DOUBLE", "c": "VARCHAR", "k": "VARCHAR",
-    "m": "VARCHAR", "b": "BOOLEAN", "d": "DATE", "u": "VARCHAR", ODD: "DOUBLE",
-}  # fmt: skip
-"""The types of its columns."""

@@ -90,7 +90,18 @@ def listening(room: Room, closely: str = "") -> Iterator[Heard]:
 
     Loggers whose names begin with ``closely`` log everything, others what they usually do.
     """
-    heard, printed, before = Heard(), io.StringIO(), tempfile.tempdir
+    before, tempfile.tempdir = tempfile.tempdir, str(room.folder)
+    try:
+        with overheard(closely) as heard:
+            yield heard
+    finally:
+        tempfile.tempdir = before
+
+
+@contextmanager
+def overheard(closely: str = "") -> Iterator[Heard]:
+    """Record logs, warnings and what Python prints, likewise, wherever temporary files go."""
+    heard, printed = Heard(), io.StringIO()
     ear = _Ear(heard)
     known = [each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger)]
     loggers = [logging.root, *known]
@@ -100,18 +111,16 @@ def listening(room: Room, closely: str = "") -> Iterator[Heard]:
             logger.setLevel(logging.DEBUG)
     for logger in (each for each in loggers if each is logging.root or not each.propagate):
         logger.addHandler(ear)
-    tempfile.tempdir = str(room.folder)
     try:
         with redirect_stdout(printed), redirect_stderr(printed), warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             yield heard
     finally:
-        tempfile.tempdir = before
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
             logger.removeHandler(ear)
-    heard.add("what was printed", printed.getvalue())
-    heard.add("warnings", *(str(each.message) for each in warned))
+        heard.add("what was printed", printed.getvalue())
+        heard.add("warnings", *(str(each.message) for each in warned))
 
 
 class _Ear(logging.Handler):

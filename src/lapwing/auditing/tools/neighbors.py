@@ -66,18 +66,22 @@ Cells = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of every table; with ``people``, one may have several rows, else every row is one."""
+    """What is asked of every table; with ``people``, one may have several rows, else every row is one.
+
+    With ``several``, all tables over the keys are asked.
+    """
 
     statistics: tuple[Statistic, ...]
     by: tuple[str, ...] = ()
     where: str | None = None
     people: bool = True
     neighbors: Neighbors = "add_remove"
+    several: bool = False
 
     def __str__(self) -> str:
         asked = ", ".join(each.text for each in self.statistics)
         where = "" if self.where is None else f" where {self.where}"
-        by = f" by {', '.join(self.by)}" if self.by else ""
+        by = f" by {'all of ' * self.several}{', '.join(self.by)}" if self.by else ""
         return f"{asked}{where}{by}, {'people' if self.people else 'rows'}, {self.neighbors}"
 
 
@@ -100,6 +104,14 @@ _ASKED: tuple[tuple[tuple[Statistic, ...], tuple[str, ...], str | None], ...] = 
     ((people(),), (), None),
     ((people(),), ("rest",), "x > 0 OR key = 'a'"),
     ((people(), mean("x")), ("key",), None),
+    ((sum("x * z"),), (), None),
+    ((mean("CLAMP(x / z, -2, 2)"), variance("x - z")), ("key",), None),
+    ((count("NULLIF(x, z)"),), ("CASE WHEN x > z + 1 THEN 'more' ELSE 'less' END",), "x + z > -6"),
+    ((mean("z", weight="ABS(x)"),), (), None),
+    ((count(), mean("z", weight="ABS(x)"), sum("ABS(x)"), sum("z", weight="ABS(x)")), ("key",), "x + z > -6"),
+    ((proportion("z > 1", weight="x + 3"),), ("key",), None),
+    ((median("z", weight="ABS(x)"),), (), None),
+    ((*quantile("x", ["0.25", "0.75"], weight="x + 3"),), ("key",), None),
 )
 
 
@@ -173,7 +185,7 @@ class Moved:
                 found.append(np.abs(cells - cells[:, :1]).sum(axis=2)[:, :, None])
             else:
                 own = cells[:, self._nobody :]
-                found.append(np.stack([_distances(each) for each in own]))
+                found.append(np.stack([distances(each) for each in own]))
         return found
 
     @property
@@ -200,7 +212,7 @@ class Moved:
         return f"{first} or {second} beside {_told(self.others[others])}"
 
 
-def _distances(cells: Cells) -> Cells:
+def distances(cells: Cells) -> Cells:
     """Return the L1 distance of every two of these."""
     found = np.zeros((len(cells), len(cells)), np.int64)
     for cell in cells.T:
@@ -239,7 +251,7 @@ class Tables:
                 for part in zip(*both, strict=True)
             ]
             large = asked.plan(*question.statistics, by=("t", *question.by), where=question.where, epsilon=1)
-            cells = [each // _units(plan, large, i) for i, each in enumerate(cells)]
+            cells = [each // units(plan, large, i) for i, each in enumerate(cells)]
         shape = (len(OTHERS), len(self.owned), -1)
         found = tuple(each.reshape(number, -1).reshape(shape) for each in cells)
         return Moved(question, plan, OTHERS, self.owned, found)
@@ -284,7 +296,7 @@ def together(tables: Sequence[tuple[Sequence[Row], Sequence[Row]]]) -> dict[str,
     return {name: [row[i] for row in rows] for i, name in enumerate(TYPES)}
 
 
-def _units(plan: Plan, large: Plan, number: int) -> int:
+def units(plan: Plan, large: Plan, number: int) -> int:
     """Return how many units of a cell in the large table are one in a small one: people may weigh more there."""
     small, more = (each.parts[number].measurement.unit(each.setting(each.parts[number])) for each in (plan, large))
     return int(small / more)

@@ -6,7 +6,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from ...ledger.entry import Budget, Entry
+from ...ledger.entry import After, Budget, Entry
 
 _TIME = "2000-01-01T00:00:00+00:00"
 
@@ -28,6 +28,6 @@ class Paper:
         """Return the answer as a ledger would."""
         return json.loads(json.dumps(answer, allow_nan=False))
 
-    def after(self, number: int) -> tuple[Budget, Budget, str]:
-        """Return budgets, and a time that is always the same."""
-        return self.delta, self.delta, _TIME
+    def after(self, number: int) -> After:
+        """Return budgets, and a time and a head that are always the same."""
+        return After(self.delta, self.delta, _TIME, "")

@@ -68,6 +68,9 @@ class _Session:
     def keys(self, sql: str) -> list[tuple[Key, int]]:
         return list(self._answer(sql, "keys"))
 
+    def cells(self, sql: str) -> list[tuple[Any, ...]]:
+        return list(self._answer(sql, "cells"))
+
     def _answer(self, sql: str, name: str) -> Any:
         if sql not in self._known:
             self._known[sql] = self._first(sql, name)

@@ -17,16 +17,17 @@ from importlib.util import find_spec
 from inspect import signature
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 
 from ...engine import connection as engine
-from ...engine.connect import connect
+from ...engine.connect import connect, connect_joins
 from ...engine.table import Table
 from ...errors import LapwingError
 from ...plan.plan import Plan
+from ...question.join import Join, join
 from ...question.query import literal
 from ...release.bounds import Bounds, find_bounds, plan_bounds
 from ...release.discover import Discovery, KeyPlan, discover
@@ -42,12 +43,20 @@ from .script import NoOther, Script, scripted
 from .worlds import Row, World
 
 NAME = "t"
+_MATE, _KEY = "the person there", "the key there"
 _LIBRARIES = {"pandas": "pandas", "Polars": "polars", "Arrow": "pyarrow"}
 _FRAMES = ("pandas", "polars", "arrow")
 _CLOCK = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?")
 
 Answer = Release | Bounds | Discovery | RowsPerPerson
 Planned = Plan | KeyPlan | RowsPlan
+
+
+class WorldTables(NamedTuple):
+    """The table of a world, and what is joined to it."""
+
+    main: Any
+    joins: tuple[Join, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +117,13 @@ def pooled() -> Iterator[duckdb.DuckDBPyConnection]:
             vars(engine)["duckdb"] = before
 
 
+def connected(tables: WorldTables) -> Table:
+    """Return the table of a world, connected, with what is joined to it."""
+    opened = connect(tables.main, NAME)
+    connect_joins(opened, tables.main, tables.joins, NAME)
+    return opened
+
+
 @dataclass(frozen=True)
 class Running:
     """A workspace in which worlds are run."""
@@ -117,28 +133,46 @@ class Running:
 
     # --- tables ---
 
-    def table(self, world: World, rows: Sequence[Row]) -> Any:
-        """Return a table with these rows, in the form of the world or, if its library is missing, as Parquet."""
-        names = [*([] if world.person is None else [world.person]), *world.fields]
-        skip = int(world.person is None)
-        library = _LIBRARIES.get(world.form)
-        form = world.form if library is None or find_spec(library) else "Parquet"
+    def table(self, world: World, rows: Sequence[Row]) -> WorldTables:
+        """Return tables with these rows, in the form of the world or, if its library is missing, as Parquet."""
+        person = [] if world.person is None else [world.person]
+        places = [at for at, name in enumerate(world.fields, 1) if name not in world.joins.names]
+        own = [(row[0], *(row[at] for at in places), row[-1]) for row in rows]
+        types = {name: field.stored for name, field in world.fields.items()}
+        names = [name for name in world.fields if name not in world.joins.names]
+        skip = 1 - len(person)
+        main = self._table(world.form, [*person, *names], _stored(person, names, types), [row[skip:] for row in own])
+        joins = []
+        if world.joins.people:
+            mates, their = world.joins.mates(list(world.fields), rows), list(world.joins.people)
+            table = self._table(world.form, [_MATE, *their], _stored([_MATE], their, types), mates)
+            joins.append(join(table, person=_MATE, columns=their))
+        if world.joins.column is not None:
+            key, column = str(world.joins.key), world.joins.column
+            pairs = [(*pair, 1) for pair in world.joins.pairs]
+            form = "CSV" if world.form == "CSV" else "Parquet"
+            table = self._table(form, [_KEY, column], [types[key], types[column]], pairs)
+            joins.append(join(table, public=True, on={key: _KEY}, columns=[column]))
+        return WorldTables(main, tuple(joins))
+
+    def _table(self, form: str, names: Sequence[str], types: Sequence[str], rows: Sequence[Row]) -> Any:
+        """Return a table of rows, each of which ends in how many times it occurs."""
+        library = _LIBRARIES.get(form)
+        form = form if library is None or find_spec(library) else "Parquet"
         if form in ("Parquet", "a relation"):
-            path = self._parquet(world, names, [row[skip:] for row in rows])
+            path = self._parquet(names, types, rows)
             return path if form == "Parquet" else self.root.sql(f"SELECT * FROM read_parquet({literal(path)})")
-        plain = [row[skip:-1] for row in rows for _ in range(row[-1])]
+        plain = [row[:-1] for row in rows for _ in range(row[-1])]
         if form == "CSV":
             path = str(self.room.path("csv"))
             with open(path, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
                 csv.writer(file).writerows([names, *plain])
             return path
-        types = [*([] if world.person is None else ["VARCHAR"]), *(field.stored for field in world.fields.values())]
         columns = {name: [row[i] for row in plain] for i, name in enumerate(names)}
         return _frame(form, columns, types)
 
-    def _parquet(self, world: World, names: Sequence[str], rows: Sequence[Row]) -> str:
+    def _parquet(self, names: Sequence[str], types: Sequence[str], rows: Sequence[Row]) -> str:
         path = str(self.room.path("parquet"))
-        types = [*([] if world.person is None else ["VARCHAR"]), *(field.stored for field in world.fields.values())]
         given: dict[str, Any] = {f"c{i}": [] for i in range(len(names))}
         for row in rows:
             for i, cell in enumerate(row[:-1]):
@@ -150,18 +184,20 @@ class Running:
         )
         connection = self.root.cursor()
         connection.register("given", arrays)
-        connection.execute(f"COPY (SELECT {chosen} FROM given, range(times)) TO {literal(path)} (FORMAT parquet)")
+        columns = chosen or "1 AS nothing"
+        connection.execute(f"COPY (SELECT {columns} FROM given, range(times)) TO {literal(path)} (FORMAT parquet)")
         connection.close()
         return path
 
     # --- runs ---
 
-    def _source(self, world: World, table: Any, folder: Path) -> Source:
+    def _source(self, world: World, tables: WorldTables, folder: Path) -> Source:
         columns = {name: field.declared for name, field in world.fields.items()}
         place = folder / f"{NAME}.ledger"
-        return Source(table, name=NAME, columns=columns, epsilon=1000, delta="0.5", ledger=place, **world.described)
+        described = {"name": NAME, "epsilon": 1000, "delta": "0.5", "ledger": place, **world.described}
+        return Source(tables.main, columns=columns, joins=tables.joins, **described)
 
-    def plan(self, world: World, table: Any) -> Planned:
+    def plan(self, world: World, table: WorldTables) -> Planned:
         """Return the plan of the question, checked against the declarations; nothing is read."""
         question, source = world.question, self._source(world, table, self.room.folder)
         options = question.arguments
@@ -174,7 +210,7 @@ class Running:
             return plan_bounds(source.schema, options.pop("column"), **options)
         return source.plan(*question.statistics, **options)
 
-    def ask(self, world: World, table: Any, script: Script) -> tuple[Seen, Source]:
+    def ask(self, world: World, table: WorldTables, script: Script) -> tuple[Seen, Source]:
         """Ask the question of a source with a new ledger, as a user does; what is left in its folder is said too."""
         folder = self.room.path("asked")
         folder.mkdir()
@@ -193,9 +229,9 @@ class Running:
         call = getattr(source, question.door)
         return self._seen(script, lambda: call(*question.statistics, **question.arguments, entropy=NoOther()), True)
 
-    def answer(self, world: World, plan: Planned, table: Any, script: Script) -> Seen:
+    def answer(self, world: World, plan: Planned, table: WorldTables, script: Script) -> Seen:
         """Answer the question from a table, with a ledger on paper."""
-        opened = connect(table, NAME)
+        opened = connected(table)
         return self._seen(script, lambda: _answered(world, plan, opened))
 
     def _seen(self, script: Script, call: Callable[[], Answer], every_form: bool = False) -> Seen:
@@ -210,6 +246,11 @@ class Running:
                 if every_form:
                     heard.add("the answer", *forms(answer))
         return Seen(answer, tuple(heard.said), script, error)
+
+
+def _stored(person: Sequence[str], names: Sequence[str], types: Mapping[str, str]) -> list[str]:
+    """Return the types in which a table stores the person, if it has one, and some columns."""
+    return [*("VARCHAR" for _ in person), *(types[name] for name in names)]
 
 
 def _release(answer: Answer) -> Release | Discovery | RowsPerPerson:

@@ -17,11 +17,15 @@ Proof: docs/explanation/audit.md.
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
 from random import Random
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -59,14 +63,11 @@ class Race:
 
     def cost(self, other: Race) -> Fraction:
         """Return what the choice costs between two neighbors, at most."""
-        ends = [np.cumsum(np.array(each.sizes, dtype=object)) for each in (self, other)]
-        if ends[0][-1] != ends[1][-1]:
+        one, two = list(accumulate(self.sizes)), list(accumulate(other.sizes))
+        if one[-1] != two[-1]:
             raise ValueError("neighbors have different numbers of candidates")
-        borders = sorted({*ends[0].tolist(), *ends[1].tolist()} - {0})
-        moved = []
-        for border in borders:
-            runs = [int(np.searchsorted(end, border)) for end in ends]
-            moved.append(self.distances[runs[0]] - other.distances[runs[1]])
+        borders = {*one, *two} - {0}
+        moved = [self.distances[bisect_left(one, end)] - other.distances[bisect_left(two, end)] for end in borders]
         return max(self.unit, other.unit) * (max(moved) - min(moved))
 
 
@@ -134,19 +135,25 @@ class Script:
 @contextmanager
 def scripted(script: Script) -> Iterator[None]:
     """Let the script stand for ``discrete_laplace`` and ``race`` in all modules of the package that use them."""
-    package = __name__.partition(".")[0]
-    instead = ((sampler.discrete_laplace, script.draw), (sampler.race, script.race))
-    changed = []
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] != package or name.startswith(f"{package}.auditing"):
-            continue
-        for attribute, value in list(vars(module).items()):
-            for own, other in instead:
-                if value is own:
-                    changed.append((module, attribute, value))
-                    setattr(module, attribute, other)
+    instead = {sampler.discrete_laplace: script.draw, sampler.race: script.race}
+    changed = _using(len(sys.modules), *instead)
+    if any(vars(module)[attribute] is not value for module, attribute, value in changed):  # they were changed since
+        _using.cache_clear()
+        changed = _using(len(sys.modules), *instead)
+    for module, attribute, value in changed:
+        setattr(module, attribute, instead[value])
     try:
         yield
     finally:
         for module, attribute, value in changed:
             setattr(module, attribute, value)
+
+
+@lru_cache(1)
+def _using(modules: int, *functions: Callable[..., Any]) -> list[tuple[ModuleType, str, Callable[..., Any]]]:
+    """Return where modules of the package use these functions; looked for again if there are more modules."""
+    package, found = __name__.partition(".")[0], []
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == package and not name.startswith(f"{package}.auditing"):
+            found += [(module, at, each) for at, own in vars(module).items() for each in functions if own is each]
+    return found

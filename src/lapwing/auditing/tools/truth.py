@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from ...plan.several import SeveralTables
 from ...question.query import Statistic
 from ...question.schema import Column
+from ...question.sets import KeySets, canonical
 from ...release.result import Release
 from .conditions import Cells, DrawnCondition
-from .worlds import Row, World
+from .worlds import Row, World, asked_keys
 
 _WEIGHT = 2**16
 _COARSE = Fraction(1, 2**19)
@@ -70,7 +74,7 @@ def weighed(
     """Return the rows that the condition selects, with their groups and weights."""
     condition, k = world.question.condition, world.described.get("rows_per_person", 1)
     kept = []
-    for row in rows:
+    for row in world.joined(rows):
         cells = world.typed(row)
         if condition is not None and condition.holds(cells) is not True:
             continue
@@ -120,18 +124,31 @@ def truths(world: World, rows: Sequence[Row], public_n: Collection[str] = ()) ->
 
 def _asked(world: World, rows: Sequence[Row], public_n: Collection[str]) -> list[_Asked]:
     question = world.question
-    by = dict(question.options).get("by", ())
+    by = asked_keys(question)
     first = question.statistics[0]
     edges = edges_of(world, first)
     bins: dict[str, Sequence[Fraction]] = {}
     if edges is not None:
         by, bins = (*by, first.column or ""), {first.column or "": edges}
-    groups = math.prod(len(bins[name]) - 1 if name in bins else world.fields[name].declared.groups for name in by)
-    counted = weighed(world, rows, bins, by)
+    counted, groups = [], 0
+    for table in _tables(world) or (by,):  # a row is in one group of each; a row without one of all keys is in none
+        inside = [row for row in weighed(world, rows, bins, by) if row.group is not None or table == by]
+        for row in inside:
+            at = _group(world, row.cells, bins, table)
+            counted.append(replace(row, group=None if at is None else groups + at))
+        groups += math.prod(
+            len(bins[name]) - 1 if name in bins else world.fields[name].declared.groups for name in table
+        )
     return [
-        _Asked(world, statistic, share, counted, groups, statistic.column in public_n)
+        _Asked(world, statistic, share, counted, groups, statistic.column in public_n, tuple(public_n))
         for statistic, share in zip(question.statistics, question.shares, strict=True)
     ]
+
+
+def _tables(world: World) -> tuple[tuple[str, ...], ...]:
+    """Return the tables of a question that asks for several, in the order of the answer."""
+    by = dict(world.question.options).get("by", ())
+    return canonical(by.tables)[1] if isinstance(by, KeySets) else ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +161,7 @@ class _Asked:
     rows: Sequence[Weighed]
     groups: int
     public_n: bool
+    public_columns: tuple[str, ...] = ()
 
     @property
     def column(self) -> Column:
@@ -223,7 +241,7 @@ def _variances(asked: _Asked) -> list[Truth | None]:
     for group in range(asked.groups):
         mean, variance = _moments(asked, group)
         n = sum((w for _, w in asked.values(group)), Fraction(0))
-        if mean is None or (asked.statistic.sample and n <= Fraction(3, 2)):
+        if mean is None or (asked.statistic.sample and n < 2):
             found.append(None)
             continue
         near = 8 * asked.near * asked.width + asked.width**2 * (
@@ -281,6 +299,26 @@ def _people(asked: _Asked) -> list[Truth | None]:
     return [Truth(each, _HALF) for each in counts]
 
 
+def _ratios(asked: _Asked) -> list[Truth | None]:
+    """Return the quotients of two counts or sums, which are not rounded; nothing where the denominator is 0."""
+    sides = []
+    for part in asked.statistic.parts:
+        one = replace(asked, statistic=part, public_n=part.column in asked.public_columns)
+        rounded = part.kind != "sum" or one.column.kind == "integer"
+        each = [truth or Truth(0, 0) for truth in _TRUTHS[part.kind](one)]
+        sides.append([(Fraction(t.value), Fraction(t.near) - _HALF * rounded) for t in each])
+    found: list[Truth | None] = []
+    for (top, off_top), (bottom, off_bottom) in zip(*sides, strict=True):
+        if not bottom or off_bottom * 2 > abs(bottom):
+            found.append(None)
+        else:
+            value, by = top / bottom, abs(asked.statistic.factor)
+            found.append(
+                Truth(asked.statistic.factor * value, 2 * by * (off_top + abs(value) * off_bottom) / abs(bottom))
+            )
+    return found
+
+
 def _unknown(asked: _Asked) -> list[Truth | None]:
     """Return nothing: quantiles are chosen, and have a rank instead."""
     return [None] * asked.groups
@@ -297,6 +335,7 @@ _TRUTHS: dict[str, Callable[[_Asked], list[Truth | None]]] = {
     "cdf": _cumulated,
     "people": _people,
     "quantile": _unknown,
+    "ratio": _ratios,
 }
 """The truth by the kind of a statistic: a kind without one makes the check fail."""
 
@@ -322,16 +361,32 @@ def missed(world: World, rows: Sequence[Row], made: Release, *, ranks: bool = Fa
     for asked, named in zip(_asked(world, rows, public_n), made.plan.query.statistics, strict=True):
         due, estimate = _TRUTHS[asked.statistic.kind](asked), made.estimates[str(named.name)]
         for group in range(asked.groups):
-            value, low, high = (float(end[group]) for end in estimate)
+            value, low, high = (_end(end, group) for end in estimate)
             truth, told = due[group], f"{named.name} of group {group} is {value!r} ({low!r} to {high!r})"
+            if truth is not None and made.plan.several is not None and named.is_linear:  # put on a grid (claim U3)
+                truth = replace(truth, near=truth.near + _rounding(made.plan.several, named))
             if asked.statistic.kind == "quantile":
                 if ranks and _rank_missed(asked, group, [Fraction(end) for end in (value, low, high)]):
                     return f"{told}, which has another rank"
-            elif truth is not None and (
-                off(value, truth) or not low - _allowed(truth) <= Fraction(truth.value) <= high + _allowed(truth)
-            ):
+            elif truth is not None and (off(value, truth) or _outside(truth, low, high)):
                 return f"{told} where {float(truth.value)!r} is true"
     return None
+
+
+def _rounding(tables: SeveralTables, statistic: Statistic) -> Fraction:
+    """Return how far publishing on the grid may move a cell: of tables that count, it is no more than this."""
+    return Fraction(2) ** (max(map(len, tables.asked)) - 1) * Fraction(tables.grid(statistic))
+
+
+def _outside(truth: Truth, low: float, high: float) -> bool:
+    """Return whether a bar does not hold the truth; an end that is not there holds everything."""
+    allowed, value = _allowed(truth), Fraction(truth.value)
+    return (not math.isnan(low) and value < low - allowed) or (not math.isnan(high) and value > high + allowed)
+
+
+def _end(ends: Any, group: int) -> float:
+    """Return the end of a bar; a masked one is left open by the caller, as NaN, which is not compared."""
+    return math.nan if ends[group] is np.ma.masked else float(ends[group])
 
 
 def _rank_missed(asked: _Asked, group: int, estimate: Sequence[Fraction]) -> bool:

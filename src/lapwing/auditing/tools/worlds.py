@@ -11,12 +11,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from random import Random
 from typing import Any
 
-from ...question import query
+from ...question import query, ratios
 from ...question.query import Statistic
 from ...question.schema import Column
+from ...question.sets import KeySets, cube, rollup, sets
 from .columns import (
     DrawnColumn,
     draw_edges,
@@ -29,6 +31,7 @@ from .columns import (
     with_codes,
 )
 from .conditions import Cells, DrawnCondition, draw_condition
+from .joined import NO_JOINS, DrawnJoins, draw_joins
 
 Row = tuple[Any, ...]
 """The person, the cells of the columns in their order, and how many times the row occurs."""
@@ -41,6 +44,9 @@ _EPSILONS = ("1", "0.1", "0.3", "2.5", "8", "0.007")
 _MOST_GROUPS = 60
 _ALONE = {"histogram", "cdf"}
 """Statistics that are asked for alone."""
+
+_ADDING_UP = {"count", "sum", "mean", "variance", "std", "proportion"}
+"""Statistics of which several tables can be asked."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +82,16 @@ class World:
     others: tuple[Row, ...]
     before: tuple[Row, ...]
     after: tuple[Row, ...]
+    joins: DrawnJoins = NO_JOINS
 
     @property
     def person(self) -> str | None:
         """The column that identifies a person."""
         return self.described.get("person")
+
+    def joined(self, rows: Sequence[Row]) -> Iterator[Row]:
+        """Yield the rows that count: those of the table, or those that joins make of them."""
+        return self.joins.flat(self.fields, rows, self.form == "CSV") if self.joins.names else iter(rows)
 
     def typed(self, row: Row) -> Cells:
         """Return the cells of a row as they count (docs/reference/source.md)."""
@@ -101,7 +112,8 @@ class World:
             f"{what}: {_rows(each)}"
             for what, each in (("others", self.others), ("one", self.before), ("or", self.after))
         ]
-        asking = f"{question.door} {asked} ({options}) of {self.form}"
+        joins = f", {self.joins}," if self.joins.names else ""
+        asking = f"{question.door} {asked} ({options}) of {self.form}{joins}"
         return f"{asking} with {columns}; {described}; {'; '.join(rows)}; world {self.seed}"
 
 
@@ -139,6 +151,8 @@ def draw_world(seed: int) -> World:
         fields[random.choice([name for name in _NAMES if name not in fields])] = draw_keys(random)
     if turn.asks == "discover" and all(field.declared.kind == "number" for field in fields.values()):
         fields[random.choice([name for name in _NAMES if name not in fields])] = draw_plain(random, "text")
+    if turn.several:
+        fields |= _more_keys(Random(f"keys {seed}"), fields)
     fields = {name: with_codes(Random(f"codes {seed} {name}"), field) for name, field in fields.items()}
     described: dict[str, Any] = {"neighbors": turn.neighbors}
     form = random.choice(("Parquet",) * (20 if turn.has_public_n else 5) + FORMS)
@@ -153,7 +167,16 @@ def draw_world(seed: int) -> World:
     question = _question(random, drawn, turn)
     drawn = replace(drawn, fields={name: _with_borders(name, field, question) for name, field in fields.items()})
     others, before, after = _people(random, drawn)
-    return replace(drawn, question=question, others=others, before=before, after=after)
+    joins = NO_JOINS
+    if turn.joined:
+        joins = draw_joins(Random(f"joins {seed}"), drawn.fields, turn.people, form == "CSV")
+    return replace(drawn, question=question, others=others, before=before, after=after, joins=joins)
+
+
+def _more_keys(random: Random, fields: Mapping[str, DrawnColumn]) -> dict[str, DrawnColumn]:
+    """Return key columns that a question for several tables can have besides."""
+    free = [name for name in _NAMES if name not in fields]
+    return {name: draw_keys(random) for name in random.sample(free, random.choice((1, 1, 2)))}
 
 
 def _with_borders(name: str, field: DrawnColumn, question: DrawnQuestion) -> DrawnColumn:
@@ -184,15 +207,30 @@ class _Turn:
         return self.number // 4 % 2 == 0
 
     @property
+    def joined(self) -> bool:
+        return self.number % 3 == 0
+
+    @property
     def has_public_n(self) -> bool:
         """Whether the number of rows may be public."""
         return not self.people and not self.grouped and self.neighbors == "change_one"
 
     @property
+    def several(self) -> bool:
+        """Whether several tables are asked: in every second round of the statistics."""
+        again = self.number // 8 // len(_doors()) % 2 == 1
+        return again and self.grouped and self.asks in _ADDING_UP
+
+    @property
     def asks(self) -> str:
         """The name of the first statistic, or of another door."""
-        asked = [*constructors(), *DOORS[1:]]
-        return asked[self.number // 8 % len(asked)]
+        return _doors()[self.number // 8 % len(_doors())]
+
+
+@cache
+def _doors() -> list[str]:
+    """Return the names of all statistics, and of the other doors."""
+    return [*constructors(), *DOORS[1:]]
 
 
 # --- tables ---
@@ -209,7 +247,7 @@ def _people(random: Random, world: World) -> tuple[tuple[Row, ...], tuple[Row, .
         cells = random.choice((others[0], *(rows[0] for rows in extremes(world))))[1:-1]
         others = [(row[0], *cells, 1) for row in others]
     if size and random.random() < 0.05:
-        others[0] = (*others[0][:-1], 10**5)
+        others[0] = (*others[0][:-1], 10**5 if world.form in ("Parquet", "a relation") else 5000)
     changed = world.described["neighbors"] == "change_one"
     if world.person is None:
         before, after = ((*_row(random, world, None), 1),), ((*_row(random, world, None), 1),)
@@ -253,10 +291,12 @@ def constructors() -> dict[str, Callable[..., Any]]:
     """Return the functions that make statistics, by name."""
     return {
         name: function
-        for name, function in inspect.getmembers(query, inspect.isfunction)
-        if function.__module__ == query.__name__
+        for module in (query, ratios)
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
         and not name.startswith("_")
-        and str(inspect.signature(function).return_annotation).split(" ")[0] == Statistic.__name__
+        and str(inspect.signature(function).return_annotation).split(" | ")[0] == Statistic.__name__
+        and "None" not in str(inspect.signature(function).return_annotation)
     }
 
 
@@ -288,6 +328,11 @@ class _Drawing:
             else self.random.sample(known, self.random.randint(2, 7))
         )
 
+    def counted(self) -> Statistic:
+        """Return a count or sum."""
+        column = self.random.choice(self.numeric)
+        return self.random.choice((query.count(), query.count(column), query.sum(column), query.sum(column)))
+
     def edges(self, column: str) -> Any:
         declared = self.world.fields[column].declared
         return draw_edges(self.random, declared.low or Fraction(0), declared.high or Fraction(1))
@@ -300,13 +345,17 @@ def _is_short(value: Any) -> bool:
 
 _PARAMETERS: dict[str, Callable[[_Drawing, dict[str, Any]], Any]] = {
     "column": lambda d, _: d.random.choice(d.numeric),
-    "weight": lambda d, _: d.random.choice((None, None, None, 1, 3, "0.5")),
+    "share": lambda d, _: d.random.choice((None, None, None, 1, 3, "0.5")),
+    "weight": lambda d, _: None,  # weighted statistics and expressions are drawn by the check ``expressions``
     "error": lambda d, _: None,  # only a plan has it
     "name": lambda d, _: f"s{d.number}",
     "sample": lambda d, _: d.random.random() < 0.5,
     "condition": lambda d, _: d.condition(),
     "edges": lambda d, given: d.random.choice((7, 20)) if d.random.random() < 0.3 else d.edges(given["column"]),
     "q": lambda d, _: d.levels(),
+    "numerator": lambda d, _: d.counted(),
+    "denominator": lambda d, _: d.counted(),
+    "factor": lambda d, _: d.random.choice((1, 1, 100, "-0.5")),
 }
 """The values of the parameters of statistics, by name."""
 
@@ -352,7 +401,11 @@ def _question(random: Random, world: World, turn: _Turn) -> DrawnQuestion:
             name for name in constructors() if name not in _ALONE and (name != "people" or world.person is not None)
         ]
         chosen += random.sample(("count", *others), random.choice((1, 2, 4)))
+    chosen = [name for name in chosen if not turn.several or name in _ADDING_UP]
     made = [each for i, name in enumerate(chosen) for each in _statistics(replace(drawing, number=i), name)]
+    if turn.several:
+        asked, shares = tuple(each for each, _ in made), tuple(share for _, share in made)
+        return DrawnQuestion("release", asked, condition, shares, _tables(random, world), epsilon)
     options = (("by", _by(random, world, made[0][0]) if turn.grouped else ()),)
     if random.random() < 0.15:
         options = (*options, ("intervals", False))
@@ -370,3 +423,25 @@ def _by(random: Random, world: World, first: Statistic) -> tuple[str, ...]:
     while math.prod(world.fields[name].declared.groups for name in chosen) > _MOST_GROUPS:
         chosen.pop()
     return tuple(chosen)
+
+
+def _tables(random: Random, world: World) -> tuple[tuple[str, Any], ...]:
+    """Return the options of a question for several tables: which, how much each counts, and what is made small."""
+    chosen = [name for name, field in world.fields.items() if field.declared.groups]
+    random.shuffle(chosen)
+    chosen = sorted(chosen[:3], key=lambda name: world.fields[name].declared.groups > _MOST_GROUPS // 4)
+    while len(chosen) > 1 and math.prod(world.fields[name].declared.groups for name in chosen) > _MOST_GROUPS:
+        chosen.pop()
+    whole = cube(*chosen).tables
+    asked = random.choice((cube(*chosen), rollup(*chosen), sets(*random.sample(whole, min(len(whole), 3)))))
+    options: tuple[tuple[str, Any], ...] = (("by", asked),)
+    if len(asked.tables) > 1 and random.random() < 0.7:
+        weights = {table: random.choice((1, 30, 1000)) for table in asked.tables}
+        options = (*options, ("weights", weights), ("objective", random.choice(("mean", "minimax", "cells"))))
+    return options
+
+
+def asked_keys(question: DrawnQuestion) -> tuple[str, ...]:
+    """Return the key columns of a question."""
+    by = dict(question.options).get("by", ())
+    return tuple(dict.fromkeys(name for table in by.tables for name in table)) if isinstance(by, KeySets) else by

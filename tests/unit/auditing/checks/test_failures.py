@@ -1,8 +1,12 @@
 """The check of failures passes on this build, and sees builds that break one promise each."""
 
+import logging
 import sqlite3
+import sys
+import warnings
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction as F
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -33,7 +37,7 @@ def pipeline(room):
 def test_all_holds_on_this_build(room):
     found = list(failures.failures(room))
     assert [each for each in found if not each.passed] == []
-    assert len(found) == 15
+    assert len(found) == 16
     assert sum(each.false_alarm for each in found) == 0
     assert "NOT CHECKED" in found[-1].told
 
@@ -74,6 +78,35 @@ def test_a_failure_before_anything_is_read_is_sound_and_after_it_is_not(pipeline
 def test_an_error_that_reveals_something_is_found(pipeline, error, fault):
     told = judged(pipeline, aftermath.Outcome(None, error, False), pipeline.ledger(), unrecorded=[1234567])
     assert fault in told
+
+
+@pytest.mark.parametrize(("said", "shown"), [(f"a log of {WORD}", WORD), ("[parameters: (1234567,)]", "1234567")])
+def test_what_is_said_while_a_question_fails_is_looked_at(pipeline, said, shown):
+    outcome = aftermath.Outcome(None, RuntimeError(), False, (said,))
+    told = judged(pipeline, outcome, pipeline.ledger(), unrecorded=[1234567])
+    assert told == f"a log, a warning or what is printed shows {shown!r}"
+
+
+def test_a_number_in_a_file_beside_the_ledger_is_found(pipeline):
+    ledger = pipeline.ledger()
+    Path(f"{ledger.where}.dump").write_text("1234567")
+    told = judged(pipeline, aftermath.Outcome(None, RuntimeError(), False), ledger, unrecorded=[1234567])
+    assert told == "a file that is left shows '1234567'"
+
+
+def test_logs_of_every_level_and_warnings_and_prints_are_heard():
+    quiet = logging.getLogger("somebody.else")
+    before = quiet.level
+
+    def ask():
+        quiet.debug("a log")
+        warnings.warn("a warning", stacklevel=1)
+        sys.stdout.write("a print\n")
+
+    outcome = aftermath.attempted(ask, lambda: False)
+    assert outcome.error is None
+    assert {"a log", "a warning", "a print\n"} <= set(outcome.said)
+    assert quiet.level == before
 
 
 def test_two_charges_are_found(pipeline):

@@ -12,7 +12,7 @@ from lapwing.measure.linear import Linear
 from lapwing.measure.measurement import Estimate
 from lapwing.release import result
 from lapwing.release.discover import KeyPlan
-from lapwing.release.result import Release
+from lapwing.release.groups import GroupKeys
 
 
 def failed(findings):
@@ -38,8 +38,8 @@ def test_sums_that_wrap_around_are_found(monkeypatch):
 
 
 def test_rows_in_another_order_are_found(tmp_path, monkeypatch):
-    whole = Release._places
-    monkeypatch.setattr(Release, "_places", lambda self, groups: [each[::-1] for each in whole(self, groups)])
+    whole = GroupKeys.places
+    monkeypatch.setattr(GroupKeys, "places", lambda self, groups: [each[::-1] for each in whole(self, groups)])
     assert "the forms of an answer" in failed(forms._forms(Room(tmp_path)))
 
 

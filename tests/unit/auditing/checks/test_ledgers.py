@@ -155,7 +155,7 @@ def test_T27_fresh_noise_for_a_repeated_question_is_found(room, monkeypatch):
         made = pipeline.make_release(plan, table, book, **options)
         try:
             tally = pipeline.Tally(table.tally(made.plan.schema, made.plan.lowered))
-            return replace(made, answer=pipeline._noisy(made.plan, tally, SYSTEM))
+            return replace(made, answer=pipeline._noisy(made.plan, [tally], SYSTEM))
         except Exception:
             return made
 

@@ -96,7 +96,7 @@ def test_people_that_become_one_are_found(room, monkeypatch, pandas):
 
 
 def test_people_as_floats_are_found(room, monkeypatch, pandas):
-    monkeypatch.setattr(engine.reading, "person", lambda kind, file=None: "CAST({x} AS VARCHAR)")
+    monkeypatch.setattr(engine.reading, "person", lambda kind, *_, **how: "CAST({x} AS VARCHAR)")
     found = module._missing_person(room, pandas)
     assert not found.passed
     assert found.told.endswith("people are counted, of 128")

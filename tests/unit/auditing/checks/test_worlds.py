@@ -96,6 +96,7 @@ def test_every_statistic_and_door_has_its_turn():
     kinds = {each.kind for world in drawn for each in world.question.statistics}
     assert kinds == {
         "count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile", "cdf", "people",
+        "ratio",
     }  # fmt: skip
     assert {world.question.door for world in drawn} == set(tools.DOORS)
     assert {world.described["neighbors"] for world in drawn} == {"add_remove", "change_one"}

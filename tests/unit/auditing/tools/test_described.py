@@ -26,7 +26,7 @@ def test_a_field_that_is_added_is_reported(monkeypatch):
 def test_a_file_holds_what_is_described(each, tmp_path):
     held = tomllib.loads(each.file("table.csv", tmp_path).read_text())
     assert {**held, "columns": None, "table": None} == {**each.fields, "columns": None, "table": None}
-    assert held["columns"] == {name: fields for name, (fields, _) in module.COLUMNS.items()}
+    assert held["columns"] == {name: fields for name, (fields, _) in module.EVERY.items()}
 
 
 def test_what_two_sources_hold_is_compared_by_value(tmp_path):
