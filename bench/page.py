@@ -15,7 +15,20 @@ from cryptography.hazmat.backends.openssl import backend as openssl
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 TITLE = "# Benchmarks\n\nWritten by `make bench`; do not edit.\n"
-SECTIONS = ("noise", "timing", "engine", "engines", "accuracy", "tree", "quantiles", "coverage", "ledger")
+SECTIONS = (
+    "noise",
+    "timing",
+    "engine",
+    "engines",
+    "accuracy",
+    "tree",
+    "quantiles",
+    "coverage",
+    "tables",
+    "sets",
+    "contingency",
+    "ledger",
+)
 
 
 # ── what the machine did ─────────────────────────────────────────────────────────────────────────────────────

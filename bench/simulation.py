@@ -1,17 +1,18 @@
 """What the simulations share: deterministic tables, and many releases of one table at once.
 
-A simulated release is a release: the engine reads the table, ``release._noisy`` adds the noise, ``estimates`` makes the
+A simulated release is a release: the engine reads the table, the sampler draws the noise, ``estimates`` makes the
 numbers and their bars.  Only the order differs: the table is read once, and its repetitions stand beside each other as
 if they were groups, each with noise of its own.  Nothing is charged, as nothing is about anybody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -20,14 +21,15 @@ from numpy.typing import NDArray
 
 from lapwing import DiscreteLaplace, number
 from lapwing.engine.connect import connect
+from lapwing.measure.cells import column, draws
 from lapwing.measure.measurement import Estimate
 from lapwing.noise.entropy import SYSTEM
 from lapwing.noise.mechanism import NINETY_FIVE
-from lapwing.plan.plan import Part, Plan
+from lapwing.plan.plan import Plan
 from lapwing.question.query import Statistic
 from lapwing.question.schema import Column, Schema
 from lapwing.release.estimate import estimates
-from lapwing.release.pipeline import Tally, _noisy
+from lapwing.release.pipeline import Tally
 
 Floats = NDArray[np.float64]
 
@@ -115,25 +117,6 @@ class Repeated(Plan):
         return self.once.each_confidence(confidence, simultaneous)
 
 
-class RepeatedTally:
-    """The exact sums of a table, for every repetition."""
-
-    def __init__(self, plan: Plan, tally: Tally, repetitions: int) -> None:
-        self._plan, self._tally, self._repetitions = plan, tally, repetitions
-
-    @property
-    def rows(self) -> int:
-        """The number of all rows of the table."""
-        return self._tally.rows
-
-    def cells(self, part: Part, number: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yield (group, cells) as a ``Tally`` does, for one repetition after the other."""
-        found = list(self._tally.cells(part, number))
-        for first in range(0, self._plan.groups * self._repetitions, self._plan.groups):
-            for group, cells in found:
-                yield first + group, cells
-
-
 def read(plan: Plan, frame: pd.DataFrame) -> Tally:
     """Return the exact sums, by the engine that a release uses."""
     return Tally(connect(frame, plan.schema.name).tally(plan.schema, plan.lowered))
@@ -145,17 +128,29 @@ def simulate(
     """Return, for each statistic, the values and bars of many releases, one after the other."""
     fields = (plan.schema, plan.query, plan.epsilon, plan.parts, plan.confidence, plan.rows)
     repeated = Repeated(*fields, once=plan, repetitions=repetitions)
-    answer = _noisy(repeated, RepeatedTally(tally, repetitions), SYSTEM)  # type: ignore[arg-type]
-    rows, cells = answer.get("rows"), answer["cells"]
+    public = any(each.public_rows for each in plan.measured) or plan.counts_publicly
+    rows = tally.rows if public else None
+    cells = [noisy(plan, tally, number, repetitions, rows) for number in range(len(plan.parts))]
     if not any(part.measurement.public_rows for part in plan.parts):
         return estimates(repeated, cells, rows, confidence, simultaneous)
-    one = replace(plan, rows=max(rows, 1))  # the whole-table forms look at one group only
+    one = replace(plan, rows=max(rows or 1, 1))  # the whole-table forms look at one group only
     with patch("lapwing.measure.linear.DiscreteLaplace", _Quick):
         each = [
             estimates(one, [[[cell[i]] for cell in part] for part in cells], rows, confidence, simultaneous)
             for i in range(repetitions)
         ]
     return [Estimate(*(np.concatenate(ends) for ends in zip(*found, strict=True))) for found in zip(*each, strict=True)]
+
+
+def noisy(plan: Plan, tally: Tally, number: int, repetitions: int, rows: int | None = None) -> list[NDArray[Any]]:
+    """Return the cells of a measurement with noise, for one repetition after the other."""
+    part = plan.parts[number]
+    groups, cells = part.measurement.exact_cells(tally.exact(plan, number))
+    whole = np.zeros((len(part.measurement.names), plan.groups), dtype=object)
+    for cell, found in zip(whole, cells, strict=True):
+        cell[groups] = found
+    scale, size = plan.scale(part, rows), plan.groups * repetitions
+    return [column(np.tile(cell, repetitions) + draws(scale, size, SYSTEM)) for cell in whole]
 
 
 @lru_cache(maxsize=64)
