@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test long oldest lines audit mutants generated cluster soak check format docs bench coverage clean
+.PHONY: help install demo quick test long oldest exports browser lines audit mutants generated cluster soak check format reference docs gallery screenshots bench coverage clean
 
 PYTHON ?= python3
 ROUNDS ?= 200
@@ -12,10 +12,11 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 OLDEST := .venv-oldest
+EXPORTS := .venv-exports
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 help:  ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(USABLE): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -32,6 +33,13 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[postgres,plot,files,test]'
 	@touch $(OLDEST)/.ready
+
+$(EXPORTS)/.ready: pyproject.toml constraints-exports.txt
+	rm -rf $(EXPORTS)
+	$(PYTHON) -m venv $(EXPORTS)
+	$(EXPORTS)/bin/pip install --quiet --constraint constraints-exports.txt --editable '.[files,plot,test]' \
+		'pysdmx[data,json,xml]' frictionless csvw csvw-eo
+	@touch $(EXPORTS)/.ready
 
 install: $(READY)  ## put Lapwing, its extras and the tools of its developers into .venv
 
@@ -52,6 +60,12 @@ long: $(READY)  ## run the few tests that take long: crashes, large statistics, 
 
 oldest: $(OLDEST)/.ready  ## run the fast tests with the oldest versions that pyproject.toml allows
 	$(OLDEST)/bin/python -m pytest -q -n auto --maxprocesses 4 -m "not slow" -W ignore
+
+browser: $(READY)  ## look at the HTML pages in a real Chromium; pictures are kept in build/screenshots
+	$(BIN)/python -m pytest -q -s tests/browser
+
+exports: $(EXPORTS)/.ready  ## check the files that are handed over with the tools of their formats
+	$(EXPORTS)/bin/python -m pytest -q tests/unit/exports
 
 lines: $(READY)  ## run the tests and list the lines that none of them reaches; takes half as long again
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term
@@ -82,8 +96,17 @@ format: $(READY)  ## put the code into its standard form
 	$(BIN)/ruff check --quiet --output-format concise --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY)  ## write the generated reference pages
+reference: $(READY)  ## write the generated pages of docs/reference
 	$(BIN)/python docs/generate.py
+
+docs: reference  ## build the site into build/site: warnings, dead links and other hosts are errors
+	$(BIN)/python docs/site/build.py
+
+gallery: $(READY)  ## run the scripts and notebooks of examples/, and keep their pictures in docs/gallery
+	$(BIN)/python docs/gallery/make.py
+
+screenshots: docs  ## photograph pages of the site in Chromium, into build/screenshots, to be looked at
+	$(BIN)/python docs/site/screenshots.py
 
 bench: $(READY)  ## measure speed, timing and the peers, into docs/reference/benchmarks.md
 	$(BIN)/python bench/noise.py
@@ -94,9 +117,13 @@ bench: $(READY)  ## measure speed, timing and the peers, into docs/reference/ben
 	$(BIN)/python bench/quantiles.py
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/engines.py
+	$(BIN)/python bench/expressions.py
+	$(BIN)/python bench/weighted.py
+	$(BIN)/python bench/check.py
+	$(BIN)/python bench/tables.py
 
 coverage: $(READY)  ## simulate how often error bars hold the truth, into docs/reference/benchmarks.md
 	$(BIN)/python bench/coverage.py
 
 clean:  ## remove what the targets made
-	rm -rf .venv .venv-peers .venv-oldest .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info
+	rm -rf .venv .venv-peers .venv-oldest .venv-exports .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info
