@@ -8,7 +8,7 @@ import pytest
 
 from . import generated
 from .changes import RULES, changes
-from .generated import INTACT, MODULES, Result, equivalent, mirrors, recorded, sample, summary
+from .generated import INTACT, MODULES, WORDS, Result, equivalent, mirrors, recorded, sample, summary
 from .mutants import PACKAGE, build, failed_findings, ran
 
 MADE = {
@@ -99,6 +99,7 @@ def test_a_sample_is_reproducible_and_part_of_a_larger_one():
 
 def test_every_module_is_there():
     assert all(list(PACKAGE.glob(pattern)) for pattern in MODULES)
+    assert all((PACKAGE / file).is_file() for file in WORDS)
 
 
 def test_equivalent_mutants_are_mutants_and_have_a_reason():
