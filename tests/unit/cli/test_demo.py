@@ -1,6 +1,7 @@
 import io
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from click.testing import CliRunner
@@ -58,7 +59,7 @@ def without_noise(line: str) -> str:
 
 def test_on_a_terminal_there_are_frames_and_pauses_and_narrow_ones_hold_all_cells(tmp_path, monkeypatch):
     waited = []
-    monkeypatch.setattr(demo.time, "sleep", waited.append)
+    monkeypatch.setattr(demo, "time", SimpleNamespace(sleep=waited.append))  # threads of others sleep, too
     for width in (80, 120):
         shown = io.StringIO()
         demo.tell(Console(file=shown, force_terminal=True, width=width, highlight=False), tmp_path / "demo")
