@@ -217,11 +217,11 @@ class Running:
         source = self._source(world, table, folder)
         seen = self.again(world, source, script)
         files = sorted((str(file.relative_to(folder)), file.stat().st_size) for file in folder.rglob("*"))
-        entries = [replace(entry, time="", hash="", recorded_at=None) for entry in source.ledger.entries(answers=True)]
-        said = [
-            (who, _CLOCK.sub("", str(text))) for who, text in seen.said if "sqlalchemy" not in who
-        ]  # it logs addresses
-        return replace(seen, said=(*said, ("the files", str(files)), ("the ledger", str(entries)))), source
+        entries = source.ledger.entries(answers=True)
+        timed = re.compile("|".join([_CLOCK.pattern, *(entry.hash for entry in entries)]))  # a hash is of times, too
+        said = [(who, timed.sub("", str(text))) for who, text in seen.said if "sqlalchemy" not in who]  # addresses
+        kept = [replace(entry, time="", hash="", recorded_at=None) for entry in entries]
+        return replace(seen, said=(*said, ("the files", str(files)), ("the ledger", str(kept)))), source
 
     def again(self, world: World, source: Source, script: Script) -> Seen:
         """Ask the question of a source."""
