@@ -116,18 +116,11 @@ def _number_columns(
     answer: Answer, about: Mapping[str, Mapping[str, Any]], first: Mapping[str, Sequence[Any]]
 ) -> list[ExportColumn]:
     texts = {str(each.name): each.text for each in plan_of(answer).query.statistics}
-    bars = f"{percent(answer.confidence)} error bar{' for all cells at once' if answer.simultaneous else ''}"
-    what = "" if isinstance(answer, Release) else f" ({answer.what})"
     found = []
     for name in texts:
         if name not in about:  # a comparison leaves out what cannot be compared
             continue
-        said = {
-            "value": f"{texts[name]}{what}, released with noise",
-            "low": f"lower end of the {bars} of {name}",
-            "high": f"upper end of the {bars} of {name}",
-            "quality": f"quality of {name}, from its 95 % error bar",
-        }
+        said = _said(answer, name, texts[name], bars=about[name].get("interval", True))
         more = {key: about[name][key] for key in ("kind", "scale", "claim", "level") if key in about[name]}
         for role, ending in zip(_ROLES, ENDINGS, strict=True):
             cells = first[f"{name}{ending}"]
@@ -137,6 +130,25 @@ def _number_columns(
             found.append(ExportColumn(f"{name}{ending}", role, kind, name, said[role], *given, about=more))
     qualities = [each for each in found if each.role == "quality"]
     return [*(each for each in found if each.role != "quality"), *qualities]
+
+
+def _said(answer: Answer, name: str, text: str, *, bars: bool) -> dict[Role, str]:
+    """Return what the columns of a statistic are: its value, the ends of its error bar, and its quality."""
+    if name in plan_of(answer).without_noise:
+        return {
+            "value": f"{text}, public and exact",
+            "low": f"the same as {name}, which is exact",
+            "high": f"the same as {name}, which is exact",
+            "quality": f"quality of {name}, which is exact",
+        }
+    made = "" if isinstance(answer, Release) else f" ({answer.what})"
+    bar = f"{percent(answer.confidence)} error bar{' for all cells at once' if answer.simultaneous else ''}"
+    return {
+        "value": f"{text}{made}, released with noise",
+        "low": f"lower end of the {bar} of {name}" if bars else f"no error bar of {name}: its lower bound, or empty",
+        "high": f"upper end of the {bar} of {name}" if bars else f"no error bar of {name}: its upper bound, or empty",
+        "quality": f"quality of {name}, from its 95 % error bar" if bars else f"quality of {name}, which has no bar",
+    }
 
 
 def software() -> str:

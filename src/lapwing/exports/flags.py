@@ -19,7 +19,7 @@ CONF_STATUS = {"F": "Free (free for publication)"}
 """The codes that are used, of the lists, with their names."""
 
 FREE = "F"
-"""The confidentiality of every number: noise was added, so that all of them may be published."""
+"""The confidentiality of every number: it has noise or is public, so that all of them may be published."""
 
 QUALITY_CODES = {GOOD: "GOOD", CARE: "CARE", NOISY: "NOISY", NOTHING: "NOTHING", UNKNOWN: "NO_BAR"}
 """The code of each quality mark, so that SDMX says as much as the other files."""

@@ -19,12 +19,13 @@ from typing import Any
 import duckdb
 
 from ..errors import InvalidParameter, InvalidRequest, OutputError, Shown, suggestion
+from ..release.account import without_noise
 from ..release.columns import csv_text
 from ..release.result import Release
 from ..report import printable
 from .csvw import csvw_metadata
 from .datapackage import data_package
-from .described import Answer, ExportColumn, export_columns, facts_of, release_of, software, title_of
+from .described import Answer, ExportColumn, export_columns, facts_of, plan_of, release_of, software, title_of
 from .parquet import write_parquet_with_metadata
 from .registry import registry_record
 from .sdmx import SdmxTables
@@ -301,7 +302,7 @@ def _readme(content: Packing, folder: Path) -> str:
         ),
         f"Made by: {software()}.",
         "",
-        *_about_noise(facts),
+        *_about_noise(answer, facts),
         "Use a number together with its error bar (columns ..._low and ..._high) and its quality (..._quality).",
         "An empty key means that a row is a total over that key.  An empty number was left out or does not exist.",
         *(printable(note) for note in facts["notes"]),
@@ -316,11 +317,16 @@ def _readme(content: Packing, folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _about_noise(facts: Mapping[str, Any]) -> list[str]:
+def _about_noise(answer: Answer, facts: Mapping[str, Any]) -> list[str]:
     if facts["entry"] is None:
         return ["The number of rows is public here, and has no noise."]
     hidden = "whether any one person is in the data, and " if facts["neighbors"] == "add_remove" else ""
-    return [f"The numbers have noise, on purpose: it hides {hidden}what any one person said."]
+    exactly = without_noise(plan_of(answer))
+    which = "The other numbers" if exactly else "The numbers"
+    return [
+        *([exactly] if exactly else []),
+        f"{which} have noise, on purpose: it hides {hidden}what any one person said.",
+    ]
 
 
 def _about_csv(content: Packing, present: Sequence[str]) -> list[str]:

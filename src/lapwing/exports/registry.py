@@ -99,6 +99,8 @@ def _unprotected(plan: Plan) -> str:
     public = "Public by declaration, before any data is read: the names of columns, bounds, keys, labels and units."
     if has_public_n(plan.schema, plan.query):
         return f"The number of rows. {public}"
+    if plan.schema.neighbors == "change_one":
+        return f"The number of people is not protected (change_one). All numbers of this release have noise. {public}"
     return f"None is released in the clear. {public}"
 
 
@@ -119,8 +121,8 @@ def _loss(plan: Plan, release: Release) -> dict[str, Any]:
         "privacy_unit": unit,
         "privacy_unit_details": details,
         "privacy_parameters": {"epsilon": float(epsilon)},
-        "privacy_parameters_details": f"ε of this release, δ = 0.{left} A ledger holds the sum of all releases of "
-        "this table below a total, and charges before the data is read.",
+        "privacy_parameters_details": f"ε of this release, δ = 0.{left} A ledger holds the sums of ε and of δ of "
+        "all releases of this table below their totals, and charges before the data is read.",
     }
 
 
@@ -147,10 +149,22 @@ def _implementation(answer: Answer) -> dict[str, Any]:
         "composition": _composition(plan),
         "post_processing": _after(answer),
         "justification": Blank("why this ε, this privacy unit and these bounds"),
-        "utility": f"Every number is published with a {percent(answer.confidence)} error bar (confidence interval) "
-        "of the noise, and a mark of its quality.",
+        "utility": _utility(answer),
         "additional_information": f"Made by {software()}.",
     }
+
+
+def _utility(answer: Answer) -> str:
+    numbers = [each for each in answer.columns if each["kind"] not in ("key", "label", "grouping")]
+    bare = [str(each["name"]) for each in numbers if not each.get("interval", True)]
+    exactly = plan_of(answer).without_noise
+    bars = f"a {percent(answer.confidence)} error bar (confidence interval) of the noise, and a mark of its quality."
+    told = [f"Exact, since it is public: {', '.join(map(code_span, exactly))}."] if exactly else []
+    if len(bare) + len(exactly) < len(numbers):
+        told.append(f"{'Every other' if bare or exactly else 'Every'} number is published with {bars}")
+    if bare:
+        told.append(f"Published without error bars: {', '.join(map(code_span, bare))}.")
+    return " ".join(told)
 
 
 def _mechanisms(plan: Plan) -> str:
@@ -178,10 +192,11 @@ def _mechanisms(plan: Plan) -> str:
 
 
 def _composition(plan: Plan) -> str:
+    over = "Sequential over releases: ε and δ add up, and δ of this release is 0."
     if len(plan.parts) == 1:
-        return "Sequential over releases. This release is one measurement, which has all of its ε."
+        return f"{over} It is one measurement, which has all of its ε."
     shares = ", ".join(f"{code_span(name)} {share}" for name, share in plan.split.items())
-    return f"Sequential: the shares of ε of the measurements add up to ε exactly: {shares}."
+    return f"{over} Within it, the shares of ε of the measurements add up to ε exactly: {shares}."
 
 
 def _after(answer: Answer) -> str:

@@ -191,7 +191,7 @@ class SdmxTables:
         names = {
             **{each.id: printable(each.name) for each in self.dimensions},
             "INDICATOR": "Statistic",
-            "OBS_VALUE": "Released number, with noise",
+            "OBS_VALUE": "Released number",
             "OBS_LOW": "Lower end of the error bar",
             "OBS_HIGH": "Upper end of the error bar",
             "OBS_STATUS": "Observation status",

@@ -366,6 +366,11 @@ class Plan:
         )
 
     @property
+    def without_noise(self) -> list[str]:
+        """The names of the statistics that are exact: the number of rows, where it is public (claim P5)."""
+        return [str(each.name) for each in self.query.statistics if not self.answering(each)]
+
+    @property
     def forecast_rows(self) -> list[list[str]]:
         """What to expect for each statistic, as it is shown."""
         return [

@@ -122,13 +122,23 @@ _WEAK = 99.5
 
 
 def numbers(release: Release) -> str:
-    """Say that the numbers have noise, and which of them have error bars."""
-    if release.entry is None:
+    """Say which numbers have noise, and which of them have error bars."""
+    exactly = release.plan.without_noise
+    if len(exactly) == len(release.plan.query.statistics):
         return "The number is exact: it is public."
     bare = [each for each in release.columns if not each.get("interval", True)]
-    if not bare:
-        return f"Every number has noise, and an error bar of {percent(release.confidence)}."
-    return "Every number has noise; some have no error bars, and say so."
+    bars = "; some have no error bars, and say so" if bare else f", and an error bar of {percent(release.confidence)}"
+    if not exactly:
+        return f"Every number has noise{bars}."
+    return f"{without_noise(release.plan)}  Every other number has noise{bars}."
+
+
+def without_noise(plan: Plan) -> str:
+    """Say which numbers are exact, since they are public; nothing if all have noise."""
+    names = [shown_name(each) for each in plan.without_noise]
+    if not names:
+        return ""
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} exact: the number of rows is public here."
 
 
 def privacy(plan: Plan, entry: int | None) -> str:

@@ -392,6 +392,51 @@ def test_the_record_says_what_is_known_and_leaves_the_rest_to_the_owner(made, tm
     assert '"The number of rows. Public' in (tmp_path / "c" / "registry.yaml").read_text()
 
 
+def test_a_number_that_is_public_is_said_to_be_exact_in_every_file(tmp_path):
+    public = source(tmp_path, neighbors="change_one", person=None, rows_per_person=None, public_rows=True)
+    public.release(lw.count(name="rows"), lw.mean("pay"), epsilon=1).package(tmp_path / "a")
+    said = "rows is exact: the number of rows is public here."
+    readme = (tmp_path / "a" / README).read_text()
+    assert f"{said}\nThe other numbers have noise" in readme
+    page = (tmp_path / "a" / "report.html").read_text()
+    assert f"{said}  Every other number has noise, and an error bar of 95 %." in page
+    csvw = json.loads((tmp_path / "a" / "data.csv-metadata.json").read_text())
+    told = {each["titles"][0]: each["dc:description"] for each in csvw["tableSchema"]["columns"]}
+    assert told["rows"] == "COUNT(*), public and exact"
+    assert told["rows_low"] == told["rows_high"] == "the same as rows, which is exact"
+    assert told["mean_pay"] == 'AVG("pay"), released with noise'
+    assert (tmp_path / "a" / "data.sdmx-structure.json").read_text().count("with noise") == 1  # that of the mean
+    record = registered(tmp_path / "a")
+    assert record["implementation"]["utility"].startswith("Exact, since it is public: `rows`. Every other number is")
+
+
+def registered(folder):
+    return yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
+
+
+def test_the_record_speaks_of_error_bars_only_where_there_are_some(made, tmp_path):
+    made["no bars"].package(tmp_path / "a", only=["registry", "csvw"])
+    assert registered(tmp_path / "a")["implementation"]["utility"] == "Published without error bars: `median_pay`."
+    csvw = json.loads((tmp_path / "a" / "data.csv-metadata.json").read_text())
+    assert not any("95 %" in each["dc:description"] for each in csvw["tableSchema"]["columns"])
+    made["table"].package(tmp_path / "b", only="registry")
+    utility = registered(tmp_path / "b")["implementation"]["utility"]
+    assert utility.startswith("Every number is published with a 95 % error bar")
+
+
+def test_the_record_says_what_delta_is_and_what_is_not_protected(made, tmp_path):
+    for name in ("plain", "days"):
+        made[name].package(tmp_path / name, only="registry")
+        composition = registered(tmp_path / name)["implementation"]["composition"]
+        assert composition.startswith("Sequential over releases: ε and δ add up, and δ of this release is 0.")
+    assert registered(tmp_path / "days")["dp_variant"]["unprotected_quantities"].startswith("None is released")
+    (tmp_path / "b").mkdir()
+    changed = source(tmp_path / "b", neighbors="change_one")
+    changed.release(lw.count(), by="sex", epsilon=1).package(tmp_path / "c", only="registry")
+    unprotected = registered(tmp_path / "c")["dp_variant"]["unprotected_quantities"]
+    assert unprotected.startswith("The number of people is not protected (change_one).")
+
+
 def test_the_same_answer_makes_the_same_files(made, tmp_path):
     for name in ("a", "b"):
         made["table"].package(tmp_path / name)
