@@ -87,7 +87,10 @@ def _declaration(described: Mapping[str, Any]) -> str:
     shown = dict(described)
     if isinstance(shown.get("keys"), list):
         shown["keys"] = f"{len(shown['keys'])} public keys"
-    return ", ".join(f"{name} {_short(value)}" for name, value in shown.items())
+    texts = ("other", "missing", "expression")  # what others wrote
+    return ", ".join(
+        f"{name} {code_span(_short(value)) if name in texts else _short(value)}" for name, value in shown.items()
+    )
 
 
 def _short(value: object) -> str:

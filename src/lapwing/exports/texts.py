@@ -32,7 +32,7 @@ def code_span(text: str) -> str:
 def markdown(text: str) -> str:
     """Return a text for Markdown: as it is, or as code if anything in it could be markup."""
     shown = printable(text)
-    return code_span(shown) if re.search(r"[\\`*_<>\[\]$#|~&!{}]", shown) else shown
+    return code_span(shown) if re.search(r"[\\`*_<>\[\]$#|~&!{}@]|://|www\.", shown) else shown
 
 
 def yaml_scalar(value: str | int | float | bool) -> str:

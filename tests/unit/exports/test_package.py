@@ -20,7 +20,6 @@ from lapwing import errors
 from lapwing.exports import package as packaging
 from lapwing.exports.flags import QUALITY_CODES, obs_status
 from lapwing.exports.package import FORMATS, README, names_of
-from lapwing.exports.registry import Blank, _record
 from lapwing.exports.texts import shielded, yaml_scalar
 from lapwing.release.result import Release
 
@@ -362,36 +361,6 @@ def test_the_folder_that_one_is_in_is_refused(made, tmp_path, monkeypatch):
             made["plain"].package(place)
 
 
-# --- the registry ---
-
-
-def blanks(value):
-    if isinstance(value, dict):
-        return [each for some in value.values() for each in blanks(some)]
-    if isinstance(value, list):
-        return [each for some in value for each in blanks(some)]
-    return [value] if isinstance(value, Blank) else []
-
-
-def test_the_record_says_what_is_known_and_leaves_the_rest_to_the_owner(made, tmp_path):
-    made["table"].package(tmp_path / "a", only="registry")
-    text = (tmp_path / "a" / "registry.yaml").read_text()
-    record = yaml.safe_load(text)
-    assert text.count("# fill in") == len(blanks(_record(made["table"])))
-    deployment = record["deployment"]
-    assert deployment["implementation"]["justification"] == ""
-    assert deployment["dp_variant"]["variant_name"] == "Pure DP"
-    assert "adding or removing all rows with one value of `p`" in deployment["privacy_loss"]["privacy_unit_details"]
-    assert "number_of_privacy_units" not in deployment["privacy_loss"]  # it is private
-    assert "permute-and-flip" not in deployment["implementation"]["mechanisms"]
-    made["days"].package(tmp_path / "b", only="registry")
-    text = (tmp_path / "b" / "registry.yaml").read_text()
-    assert "permute-and-flip" in text
-    public = source(tmp_path, neighbors="change_one", person=None, rows_per_person=None, public_rows=True)
-    public.release(lw.mean("pay"), epsilon=1).package(tmp_path / "c", only="registry")
-    assert '"The number of rows. Public' in (tmp_path / "c" / "registry.yaml").read_text()
-
-
 def test_a_number_that_is_public_is_said_to_be_exact_in_every_file(tmp_path):
     public = source(tmp_path, neighbors="change_one", person=None, rows_per_person=None, public_rows=True)
     public.release(lw.count(name="rows"), lw.mean("pay"), epsilon=1).package(tmp_path / "a")
@@ -406,35 +375,8 @@ def test_a_number_that_is_public_is_said_to_be_exact_in_every_file(tmp_path):
     assert told["rows_low"] == told["rows_high"] == "the same as rows, which is exact"
     assert told["mean_pay"] == 'AVG("pay"), released with noise'
     assert (tmp_path / "a" / "data.sdmx-structure.json").read_text().count("with noise") == 1  # that of the mean
-    record = registered(tmp_path / "a")
+    record = yaml.safe_load((tmp_path / "a" / "registry.yaml").read_text())["deployment"]
     assert record["implementation"]["utility"].startswith("Exact, since it is public: `rows`. Every other number is")
-
-
-def registered(folder):
-    return yaml.safe_load((folder / "registry.yaml").read_text())["deployment"]
-
-
-def test_the_record_speaks_of_error_bars_only_where_there_are_some(made, tmp_path):
-    made["no bars"].package(tmp_path / "a", only=["registry", "csvw"])
-    assert registered(tmp_path / "a")["implementation"]["utility"] == "Published without error bars: `median_pay`."
-    csvw = json.loads((tmp_path / "a" / "data.csv-metadata.json").read_text())
-    assert not any("95 %" in each["dc:description"] for each in csvw["tableSchema"]["columns"])
-    made["table"].package(tmp_path / "b", only="registry")
-    utility = registered(tmp_path / "b")["implementation"]["utility"]
-    assert utility.startswith("Every number is published with a 95 % error bar")
-
-
-def test_the_record_says_what_delta_is_and_what_is_not_protected(made, tmp_path):
-    for name in ("plain", "days"):
-        made[name].package(tmp_path / name, only="registry")
-        composition = registered(tmp_path / name)["implementation"]["composition"]
-        assert composition.startswith("Sequential over releases: ε and δ add up, and δ of this release is 0.")
-    assert registered(tmp_path / "days")["dp_variant"]["unprotected_quantities"].startswith("None is released")
-    (tmp_path / "b").mkdir()
-    changed = source(tmp_path / "b", neighbors="change_one")
-    changed.release(lw.count(), by="sex", epsilon=1).package(tmp_path / "c", only="registry")
-    unprotected = registered(tmp_path / "c")["dp_variant"]["unprotected_quantities"]
-    assert unprotected.startswith("The number of people is not protected (change_one).")
 
 
 def test_the_same_answer_makes_the_same_files(made, tmp_path):
