@@ -22,6 +22,7 @@ SLOW = (
     "tests/unit/release/test_cut.py",
     "tests/unit/release/test_labels.py",
     "tests/unit/exports/test_package.py",
+    "tests/unit/exports/test_registry.py",
     "tests/unit/exports/test_validators.py",
     "tests/unit/cli/test_package.py",
     "tests/unit/release/test_large.py",

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidSource, RequestError
-from ..question.codes import Kind
+from ..question.codes import Kind, is_unicode
 from ..question.file import file
 from ..question.labels import harmless
 from ..question.schema import MAX_ROWS_PER_PERSON
@@ -68,7 +68,7 @@ def draft_of_metadata(
         "epsilon = 1                       # the total that may ever be spent on this table",
         f"# ledger = {toml(f'{name}.ledger')}",
         "",
-        *_file_lines(table),
+        *_file_lines(table, path),
         _COLUMNS,
         *columns.values(),
     ]  # fmt: skip
@@ -86,12 +86,39 @@ def _read(path: str) -> Any:
     """Return the JSON of a file; numbers are read as they are written."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-        return json.loads(text, parse_float=Decimal, parse_constant=lambda _: None)
+        found = json.loads(text, parse_float=Decimal, parse_constant=lambda _: None)
+        problem = _unfit(found)
     except OSError:
         problem = "could not be read"
-    except (ValueError, RecursionError):
+    except RecursionError:
+        problem = _TOO_DEEP
+    except ValueError:
         problem = "is not JSON"
-    raise _refused(path, problem)
+    if problem:
+        raise _refused(path, problem)
+    return found
+
+
+_DEEPEST = 50
+"""Metadata is about ten levels deep."""
+
+_TOO_DEEP = f"is nested more than {_DEEPEST} levels deep"
+
+
+def _unfit(found: Any) -> str:
+    """Say why JSON cannot be taken for metadata, whatever it describes; nothing if it can."""
+    level = [found]
+    for _ in range(_DEEPEST):
+        if not all(is_unicode(each) for each in level if isinstance(each, str)):
+            return "has a text that is not Unicode: half of a surrogate pair"
+        level = [
+            inner
+            for each in level
+            for inner in ((*each, *each.values()) if isinstance(each, dict) else each if isinstance(each, list) else ())
+        ]
+        if not level:
+            return ""
+    return _TOO_DEEP
 
 
 def _table(path: str, found: Any) -> tuple[Json, bool]:
@@ -181,7 +208,15 @@ def _length_lines(table: Json) -> list[str]:
     return ['# neighbors = "change_one"        # the metadata says that the number of rows is public (publicLength)']
 
 
-def _file_lines(table: Json) -> list[str]:
+def _nulls(given: Any, path: str) -> list[str]:
+    """Return the texts that mean that there is no value."""
+    texts = [] if given is None else given if isinstance(given, list) else [given]
+    if not all(isinstance(each, str) for each in texts):
+        raise _refused(path, "has a null that is not a text or a list of texts", 'Write null as ["NA"], for example.')
+    return texts
+
+
+def _file_lines(table: Json, path: str) -> list[str]:
     """Return how the file is written, as far as the metadata says it and it can be said."""
     dialect = _local(table.get("dialect"))
     names = [_name_of(_local(each)) for each in table["columns"]]
@@ -192,8 +227,7 @@ def _file_lines(table: Json) -> list[str]:
     if dialect.get("header") is False:
         asked["names"] = names
     nulls = [table.get("null"), *(_local(each).get("null") for each in table["columns"])]
-    missing = [text for each in nulls for text in ([each] if isinstance(each, str) else each or [])]
-    missing = [text for text in dict.fromkeys(missing) if isinstance(text, str) and text]
+    missing = [text for text in dict.fromkeys(text for each in nulls for text in _nulls(each, path)) if text]
     if missing:
         asked["missing"] = missing
     lines = []
@@ -253,7 +287,7 @@ def _columns(table: Json, person: str | None, path: str, chosen: Sequence[str] |
 
 def _line(name: str, column: Json, path: str) -> str:
     """Return the declaration of a column; as a comment if something has to be filled in, or it is refused."""
-    fields = _fields(column)
+    fields = _fields(column, path)
     shown = {"title": harmless(_described(column)), "unit": harmless(_text(column.get("unitText")))}
     if not isinstance(fields, str):
         fields |= {key: toml(text) for key, text in shown.items() if text}
@@ -275,7 +309,7 @@ def _described(column: Json) -> str:
     return next((text for term in ("alternateName", "title", "description") if (text := _text(column.get(term)))), "")
 
 
-def _fields(column: Json) -> dict[str, str] | str:
+def _fields(column: Json, path: str) -> dict[str, str] | str:
     """Return what is declared, or a text with what has to be filled in."""
     datatype = column.get("datatype")
     about = _local(datatype) if isinstance(datatype, dict) else {"base": datatype}
@@ -288,7 +322,7 @@ def _fields(column: Json) -> dict[str, str] | str:
         next((each for term in terms for some in (column, about) if (each := some.get(term)) is not None), None)
         for terms in (("minimum", "minInclusive"), ("maximum", "maxInclusive"))
     )
-    keys = _keys(column, kind)
+    keys = _keys(column, kind, path)
     if kind == "date":
         days = [str(each)[:10] for each in (low, high) if each is not None]
         if keys:
@@ -297,7 +331,7 @@ def _fields(column: Json) -> dict[str, str] | str:
         return {"type": '"date"', **ends}
     if kind == "text":
         return {"keys": f"[{', '.join(keys)}]"} if keys else "keys = [?]"
-    return _number(kind, _exact(low), _exact(high), keys, _edges(column))
+    return _number(kind, _exact(low), _exact(high), keys, _edges(column, path))
 
 
 def _number(
@@ -316,12 +350,11 @@ def _number(
     return groups or f"low = ?, high = ?{', integer = true' if whole else ''}"
 
 
-def _keys(column: Json, kind: Kind) -> list[str]:
+def _keys(column: Json, kind: Kind, path: str) -> list[str]:
     """Return the public keys as TOML writes them: keyValues, or the values of partitions."""
     given = column.get("keyValues")
     if not isinstance(given, list):
-        parts = column.get("partitions") or column.get("publicPartitions") or ()
-        given = [_local(_local(each).get("predicate")).get("partitionValue") for each in parts]
+        given = [_local(_local(each).get("predicate")).get("partitionValue") for each in _partitions(column, path)]
     found = []
     for each in map(_plain, given):
         value = each
@@ -343,19 +376,28 @@ def _is_day(text: str) -> bool:
     return len(text) == 10 and text[4] == text[7] == "-" and (text[:4] + text[5:7] + text[8:]).isdecimal()
 
 
-def _edges(column: Json) -> list[Fraction]:
+def _edges(column: Json, path: str) -> list[Fraction]:
     """Return the borders of bins that lie side by side, or nothing."""
     if isinstance(column.get("edges"), list):
         found = [_exact(each) for each in column["edges"]]
         return [each for each in found if each is not None] if None not in found else []
-    bins = sorted(_bins(column))
+    bins = sorted(_bins(column, path))
     if not bins or any(before[1] != after[0] for before, after in pairwise(bins)):
         return []
     return [*(each[0] for each in bins), bins[-1][1]]
 
 
-def _bins(column: Json) -> Iterator[tuple[Fraction, Fraction]]:
-    for each in column.get("partitions") or ():
+def _partitions(column: Json, path: str) -> list[Any]:
+    """Return the parts of a column; one alone needs no list, as JSON-LD writes it."""
+    parts = column.get("partitions") or column.get("publicPartitions") or []
+    if not isinstance(parts, list | dict):
+        name = printable(_name_of(column))
+        raise _refused(path, f'has partitions of "{name}" that are not a list', "Write the partitions as a list.")
+    return parts if isinstance(parts, list) else [parts]
+
+
+def _bins(column: Json, path: str) -> Iterator[tuple[Fraction, Fraction]]:
+    for each in _partitions(column, path):
         predicate = _local(_local(each).get("predicate"))
         ends = _exact(predicate.get("lowerBound")), _exact(predicate.get("upperBound"))
         if ends[0] is not None and ends[1] is not None:

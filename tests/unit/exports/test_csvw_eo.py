@@ -181,7 +181,7 @@ def test_some_columns_can_be_chosen(tmp_path):
     ("text", "said"),
     [
         ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "nested more than 50 levels deep"),
         ("[]", "no CSVW metadata"),
         ('{"a": 1}', "no CSVW metadata"),
         ('{"tableSchema": {"columns": 3}}', "no CSVW metadata"),
@@ -191,6 +191,43 @@ def test_some_columns_can_be_chosen(tmp_path):
 def test_what_is_no_metadata_is_refused(tmp_path, text, said):
     with pytest.raises(errors.InvalidSource, match=said):
         written(tmp_path, text)
+
+
+NESTED = "[" * 900 + "]" * 900
+KEY = {"name": "k", "datatype": "string"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        (json.dumps(described({**KEY, "keyValues": [0]})).replace("[0]", NESTED), "nested more than 50 levels deep"),
+        (json.dumps(described({**KEY, "titles": [0]})).replace("[0]", NESTED), "nested more than 50 levels deep"),
+        (json.dumps(described(KEY, more=[0])).replace("[0]", '{"a":' * 900 + "0" + "}" * 900), "nested more than 50"),
+        (described({**KEY, "partitions": 5}), 'has partitions of "k" that are not a list'),
+        (described({"name": "x", "datatype": "double", "partitions": 5}), 'has partitions of "x" that are not a list'),
+        (described({**KEY, "publicPartitions": True}), 'has partitions of "k" that are not a list'),
+        (described(KEY, null=5), "has a null that is not a text"),
+        (described({**KEY, "null": ["NA", 5]}), "has a null that is not a text"),
+        (described({**KEY, "null": {"a": 1}}), "has a null that is not a text"),
+        (described({**KEY, "name": "k\ud800"}), "has a text that is not Unicode"),
+        (described(KEY, privacyUnit="p\ud800"), "has a text that is not Unicode"),
+        (described(KEY, **{"\udfff": 1}), "has a text that is not Unicode"),
+    ],
+)
+def test_odd_json_is_refused_in_one_sentence(tmp_path, monkeypatch, metadata, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.json").write_text(metadata if isinstance(metadata, str) else json.dumps(metadata))
+    done = CliRunner().invoke(main, ["init", "m.json"])
+    assert (done.exit_code, type(done.exception)) == (2, SystemExit), done.output
+    assert done.output.startswith('lapwing: Source "m.json" ')
+    assert said in done.output
+    assert not (tmp_path / "m.toml").exists()
+
+
+def test_a_partition_alone_needs_no_list(tmp_path):
+    parts = {"predicate": {"lowerBound": 0, "upperBound": 9}}
+    source, _ = written(tmp_path, described({"name": "x", "datatype": "double", "partitions": parts}))
+    assert source["columns"] == {"x": {"edges": [0, 9]}}
 
 
 def test_one_table_of_a_group_is_taken_and_a_file_without_a_header_has_names(tmp_path):
