@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -60,8 +61,7 @@ def draft_of_metadata(
     columns = _columns(table, people, path, chosen)
     lines = [
         _HEAD.format(metadata=printable(Path(path).name), name=toml(name)),
-        "# table = ?                       # the metadata does not say where it is" if place is None
-        else f"table = {toml(place)}",
+        _table_line(table, place),
         "",
         *_person_lines(table, people),
         *_length_lines(table),
@@ -168,11 +168,31 @@ def _text(value: Any) -> str:
 
 
 def _place(table: Json, path: str, folder: Path) -> str | None:
-    """Return where the table is, as seen from the source file; None if the metadata does not say it."""
+    """Return where the table is, as seen from the source file; None if it is not in the folder of the metadata.
+
+    Whoever wrote the metadata must not choose another file of this machine, or a host: ``..``, ``/``, ``~``, a scheme
+    and links that lead out of the folder are not followed.
+    """
     url = table.get("url")
-    if not isinstance(url, str) or not url or "://" in url or not url.isprintable():
+    if not isinstance(url, str) or not url.isprintable() or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|~|.*\\", url):
         return None
-    return os.path.relpath(Path(path).parent / url, folder)
+    home = Path(path).parent
+    try:
+        inside = home.resolve() in (home / url).resolve().parents
+    except (OSError, RuntimeError):
+        inside = False
+    return os.path.relpath(home / url, folder) if inside else None
+
+
+def _table_line(table: Json, place: str | None) -> str:
+    """Return the line that says where the table is; a comment, if the owner has to say it."""
+    if place is not None:
+        return f"table = {toml(place)}"
+    url = table.get("url")
+    if not isinstance(url, str) or not url:
+        return "# table = ?                       # the metadata does not say where it is"
+    shown = printable(url if len(url) <= 200 else f"{url[:199]}…")
+    return f"# table = ?                       # the metadata says {toml(shown)}, which is not in its folder: check it"
 
 
 def _named(place: str | None, path: str) -> str:

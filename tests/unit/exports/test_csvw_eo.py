@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from lapwing.exports.csvw_eo import draft_of_metadata
 
 from ...exported import Answers
 
+KEY = {"name": "k", "datatype": "string"}
 PENGUINS = Path(__file__).parent / "data" / "penguins.json"
 
 
@@ -193,8 +195,29 @@ def test_what_is_no_metadata_is_refused(tmp_path, text, said):
         written(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["../../x", "/etc/passwd", "http://example.org/x.csv", "file:/etc/passwd", "postgresql:x", "a/../../x.csv",
+     "~/x.csv", "..\\x.csv", "link/x.csv", ".", "..", "x\n.csv", "//host/x.csv", "/" + "x" * 3000],
+)  # fmt: skip
+def test_a_table_outside_of_the_folder_of_the_metadata_is_a_comment_with_the_reason(tmp_path, url):
+    folder = tmp_path / "from elsewhere"
+    folder.mkdir()
+    (folder / "link").symlink_to(tmp_path)
+    source, draft = written(folder, described(KEY, url=url))
+    assert "table" not in source
+    [line] = [line for line in draft.text.splitlines() if line.startswith("# table = ?")]
+    assert "which is not in its folder: check it" in line
+    assert len(line) < 300
+
+
+@pytest.mark.parametrize("url", ["x.csv", "a/x.csv", "a/../x.csv", "./x.csv", "a b.csv", "x[1].csv"])
+def test_a_table_in_the_folder_of_the_metadata_is_taken(tmp_path, url):
+    source, _ = written(tmp_path, described(KEY, url=url))
+    assert source["table"] == os.path.normpath(url)
+
+
 NESTED = "[" * 900 + "]" * 900
-KEY = {"name": "k", "datatype": "string"}
 
 
 @pytest.mark.parametrize(
