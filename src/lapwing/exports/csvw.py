@@ -9,8 +9,10 @@ Format: Metadata Vocabulary for Tabular Data, W3C Recommendation, 2015.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
+from .. import exact
 from ..question.schema import Column
 from .described import Answer, ExportColumn, Type, cell_text, facts_of, plan_of, title_of
 from .texts import shielded
@@ -102,6 +104,7 @@ def _source(answer: Answer) -> dict[str, Any]:
         "dc:title": schema.name,
         **person,
         f"{EO}maxContributions": schema.rows_per_person,
+        **({"csvw:null": list(schema.file.missing)} if schema.file.missing else {}),
         "csvw:column": [_declared(name, schema.columns[name]) for name in plan.declared],
     }
 
@@ -124,6 +127,8 @@ def _declared(name: str, column: Column) -> dict[str, Any]:
         found[f"{EO}keyValues"] = [_plain(each) for each in column.keys]
     if column.edges is not None:
         found[f"{EO}edges"] = [float(edge) for edge in column.edges]
+    if column.missing:
+        found["csvw:null"] = [exact.text(x) if isinstance(x, Fraction) else cell_text(x) for x in column.missing]
     if column.title is not None:
         found["schema:alternateName"] = column.title
     if column.unit is not None:

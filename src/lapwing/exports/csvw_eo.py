@@ -233,7 +233,17 @@ def _nulls(given: Any, path: str) -> list[str]:
     texts = [] if given is None else given if isinstance(given, list) else [given]
     if not all(isinstance(each, str) for each in texts):
         raise _refused(path, "has a null that is not a text or a list of texts", 'Write null as ["NA"], for example.')
-    return texts
+    return list(texts)
+
+
+def _code(text: str, kind: Kind | None) -> str | None:
+    """Return a code for missing as TOML writes it in a column of this kind; None if it is no value of the kind."""
+    if kind == "date":
+        return text if _is_day(text) else None
+    if kind in ("number", "integer"):
+        number = _exact(text)
+        return None if number is None else toml(number)
+    return None if kind == "boolean" else toml(text)
 
 
 def _file_lines(table: Json, path: str) -> list[str]:
@@ -246,8 +256,10 @@ def _file_lines(table: Json, path: str) -> list[str]:
             asked[field] = dialect[term].lower() if field == "encoding" else dialect[term]
     if dialect.get("header") is False:
         asked["names"] = names
-    nulls = [table.get("null"), *(_local(each).get("null") for each in table["columns"])]
-    missing = [text for text in dict.fromkeys(text for each in nulls for text in _nulls(each, path)) if text]
+    missing = _nulls(table.get("null"), path)
+    for each in map(_local, table["columns"]):
+        missing += [text for text in _nulls(each.get("null"), path) if _code(text, _kind(each)) is None]
+    missing = [text for text in dict.fromkeys(missing) if text]
     if missing:
         asked["missing"] = missing
     lines = []
@@ -308,12 +320,14 @@ def _columns(table: Json, person: str | None, path: str, chosen: Sequence[str] |
 def _line(name: str, column: Json, path: str) -> str:
     """Return the declaration of a column; as a comment if something has to be filled in, or it is refused."""
     fields = _fields(column, path)
+    codes = [code for text in _nulls(column.get("null"), path) if (code := _code(text, _kind(column))) is not None]
+    missing = {"missing": f"[{', '.join(dict.fromkeys(codes))}]"} if codes else {}
     shown = {"title": harmless(_described(column)), "unit": harmless(_text(column.get("unitText")))}
     if not isinstance(fields, str):
-        fields |= {key: toml(text) for key, text in shown.items() if text}
+        fields |= missing | {key: toml(text) for key, text in shown.items() if text}
         body = ", ".join(f"{key} = {value}" for key, value in fields.items())
     else:
-        body = fields
+        body = ", ".join([fields, *(f"{key} = {value}" for key, value in missing.items())])
     line = f"{toml_name(name)} = {{ {body} }}"
     if isinstance(fields, str):
         return f"# {printable(line)}"
@@ -329,11 +343,19 @@ def _described(column: Json) -> str:
     return next((text for term in ("alternateName", "title", "description") if (text := _text(column.get(term)))), "")
 
 
+def _datatype(column: Json) -> Json:
+    datatype = column.get("datatype")
+    return _local(datatype) if isinstance(datatype, dict) else {"base": datatype}
+
+
+def _kind(column: Json) -> Kind | None:
+    """Return the kind of the values of a column; None for a datatype that is not known."""
+    return _KINDS.get(str(_datatype(column).get("base") or "string"))
+
+
 def _fields(column: Json, path: str) -> dict[str, str] | str:
     """Return what is declared, or a text with what has to be filled in."""
-    datatype = column.get("datatype")
-    about = _local(datatype) if isinstance(datatype, dict) else {"base": datatype}
-    kind = _KINDS.get(str(about.get("base") or "string"))
+    kind, about = _kind(column), _datatype(column)
     if kind is None:
         return 'type = "text"'
     if kind == "boolean":

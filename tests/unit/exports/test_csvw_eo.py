@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import tomllib
@@ -107,6 +108,45 @@ def test_the_metadata_of_a_package_makes_a_source_for_a_table_like_the_one_behin
     made["hostile"].package(tmp_path / "b", only="csvw")
     draft = draft_of_metadata(str(tmp_path / "b" / "data.csv-metadata.json"), tmp_path)
     assert list(tomllib.loads(draft.text)["columns"]) == ["=key", "x"]
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_codes_for_missing_are_the_same_after_a_package_and_init(tmp_path):
+    (tmp_path / "t.csv").write_text("x,k,i,d,b\n1,a,1,2020-01-01,1\nNA,9,9,1900-01-01,99\n")
+    columns = {
+        "x": lw.number(0, 10, missing=[99, "99.5"]),
+        "k": lw.keys("a", "b", missing=["9", ""]),
+        "i": lw.keys(1, 2, missing=[9]),
+        "d": lw.dates("2020-01-01", "2020-12-31", missing=[dt.date(1900, 1, 1)]),
+        "b": lw.number(0, 10, edges=[0, 5, 10], missing=[99]),
+    }
+    asked = lw.Source(
+        str(tmp_path / "t.csv"), name="t", columns=columns, epsilon=9, ledger=str(tmp_path / "t.ledger"),
+        file=lw.file(missing=["NA", "-"]),
+    )  # fmt: skip
+    sql = "SELECT k, i, b, AVG(x) FROM t WHERE d >= '2020-02-01' GROUP BY k, i, b"
+    asked.release(sql, epsilon=1).package(tmp_path / "a", only="csvw")
+    draft = draft_of_metadata(str(tmp_path / "a" / "data.csv-metadata.json"), tmp_path)
+    (tmp_path / "again.toml").write_text(draft.text.replace("# table = ?", 'table = "t.csv" #'))
+    again = lw.Source.open(tmp_path / "again.toml").schema
+    assert {name: each.missing for name, each in again.columns.items()} == {
+        name: each.missing for name, each in asked.schema.columns.items()
+    }
+    assert again.file.missing == asked.schema.file.missing == ("-", "NA")
+
+
+def test_codes_of_a_column_are_its_own_and_texts_that_are_no_values_are_missing_in_the_file(tmp_path):
+    columns = (
+        {"name": "x", "datatype": "integer", "minimum": 0, "maximum": 9, "null": ["99", "NA", "-"]},
+        {"name": "k", "datatype": "string", "null": "NA"},
+        {"name": "d", "datatype": "date", "null": ["1900-01-01", "never"]},
+        {"name": "o", "datatype": "boolean", "null": "99"},
+    )
+    source, draft = written(tmp_path, described(*columns, null="."))
+    assert source["columns"]["x"] == {"low": 0, "high": 9, "integer": True, "missing": [99]}
+    assert '# k = { keys = [?], missing = ["NA"] }' in draft.text
+    assert source["columns"]["d"] == {"type": "date", "missing": [dt.date(1900, 1, 1)]}
+    assert sorted(source["file"]["missing"]) == ["-", ".", "99", "NA", "never"]
 
 
 def test_names_with_prefixes_are_the_same_terms_and_recommendations_are_none(tmp_path):
