@@ -21,6 +21,7 @@ SLOW = (
     "tests/unit/release/test_comparison.py",
     "tests/unit/release/test_cut.py",
     "tests/unit/release/test_labels.py",
+    "tests/unit/exports/test_folder.py",
     "tests/unit/exports/test_package.py",
     "tests/unit/exports/test_registry.py",
     "tests/unit/exports/test_validators.py",

@@ -240,7 +240,10 @@ def _sums(place: Path) -> dict[str, str] | None:
 
 @contextmanager
 def _in_place_of_folder(place: Path, *, force: bool) -> Iterator[Path]:
-    """Yield a new folder to write to, which takes its place when the block ends without an error."""
+    """Yield a new folder to write to, which takes its place when the block ends without an error.
+
+    One that is there keeps its mode; a new one has that of the umask.
+    """
     target = place.resolve()
     working = Path(mkdtemp(prefix=".lapwing-", dir=target.parent))
     new, old = working / "new", working / "old"
@@ -250,6 +253,7 @@ def _in_place_of_folder(place: Path, *, force: bool) -> Iterator[Path]:
         check_folder(place, force=force)  # again: it may have changed meanwhile
         try:
             if target.exists():
+                shutil.copymode(target, new)
                 target.rename(old)
             new.rename(target)
         except BaseException:

@@ -282,50 +282,7 @@ def test_nothing_of_the_rows_is_in_a_package(tmp_path):
         assert b"7391.25" not in content
 
 
-# --- the folder ---
-
-
-def test_a_folder_that_is_not_empty_is_refused_and_nothing_in_it_changes(made, tmp_path):
-    folder = tmp_path / "a"
-    folder.mkdir()
-    made["plain"].package(folder)  # an empty one is taken
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    with pytest.raises(errors.InvalidRequest, match="is not empty"):
-        made["table"].package(folder)
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-    made["table"].package(folder, force=True, only="csv")
-    assert sorted(each.name for each in folder.iterdir()) == [README, "data.csv"]
-
-
-@pytest.mark.parametrize("name", ["data.csv", "thesis.docx"])
-def test_only_a_package_is_replaced(made, tmp_path, name):
-    folder = tmp_path / "a"
-    folder.mkdir()
-    (folder / name).write_text("mine")
-    with pytest.raises(errors.InvalidRequest, match="not a package"):
-        made["plain"].package(folder, force=True)
-    assert (folder / name).read_text() == "mine"
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(errors.InvalidRequest, match="not a folder"):
-        made["plain"].package(tmp_path / "file", force=True)
-    with pytest.raises(errors.InvalidRequest, match="no folder"):
-        made["plain"].package(tmp_path / "b" / "c")
-
-
-def test_a_package_is_written_completely_or_not_at_all(made, tmp_path, monkeypatch):
-    made["plain"].package(tmp_path / "a")
-    before = (tmp_path / "a" / README).read_bytes()
-    everything = sorted(tmp_path.iterdir())
-
-    def full(*_):
-        raise OSError("no space")
-
-    monkeypatch.setattr(packaging, "registry_record", full)
-    for name in ("a", "b"):
-        with pytest.raises(errors.OutputError):
-            made["table"].package(tmp_path / name, force=True)
-    assert (tmp_path / "a" / README).read_bytes() == before
-    assert sorted(tmp_path.iterdir()) == everything
+# --- what is written ---
 
 
 def test_some_formats_are_written_with_what_they_need(made, tmp_path):
@@ -351,14 +308,6 @@ def test_an_answer_without_noise_has_no_record_for_the_registry(tmp_path):
     assert "has no noise" in (tmp_path / "a" / README).read_text()
     with pytest.raises(errors.InvalidRequest, match="nothing to register"):
         answer.package(tmp_path / "b", only=["csv", "registry"])
-
-
-def test_the_folder_that_one_is_in_is_refused(made, tmp_path, monkeypatch):
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "a" / "b")
-    for place in (".", tmp_path / "a"):
-        with pytest.raises(errors.InvalidRequest, match="the folder that you are in"):
-            made["plain"].package(place)
 
 
 def test_a_number_that_is_public_is_said_to_be_exact_in_every_file(tmp_path):
