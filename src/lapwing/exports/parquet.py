@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from ..engine.table import interruptible
 from ..question.query import literal
 from .described import Answer, ExportColumn, facts_of
 
@@ -24,7 +25,8 @@ def write_parquet_with_metadata(answer: Answer, columns: Sequence[ExportColumn],
     with duckdb.connect(":memory:") as connection:
         source = f"read_parquet({literal(escape(str(plain)))}, hive_partitioning = false)"
         metadata = f"KV_METADATA {{{KEY}: {literal(told)}}}"
-        connection.execute(f"COPY (SELECT * FROM {source}) TO {literal(str(path))} (FORMAT parquet, {metadata})")
+        copy = f"COPY (SELECT * FROM {source}) TO {literal(str(path))} (FORMAT parquet, {metadata})"
+        interruptible(lambda: connection.execute(copy), lambda: None, connection.interrupt)
     plain.unlink()
 
 

@@ -110,7 +110,8 @@ def _connected() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def _write(connection: duckdb.DuckDBPyConnection, piece: Piece, file: Path) -> None:
     connection.register("released", dict(piece))
-    connection.sql("SELECT * FROM released").write_parquet(str(file))
+    copy = f"COPY (SELECT * FROM released) TO {literal(str(file))} (FORMAT parquet)"
+    interruptible(lambda: connection.execute(copy), lambda: None, connection.interrupt)
     connection.unregister("released")
 
 

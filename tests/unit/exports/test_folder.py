@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import sys
+import threading
+from types import SimpleNamespace
 
+import duckdb
 import pytest
 
 from lapwing import errors
 from lapwing.exports import package as packaging
+from lapwing.exports import parquet
 from lapwing.exports.package import README
+from lapwing.release import files
 
 from ...exported import Answers
 
@@ -95,3 +102,42 @@ def test_a_folder_that_is_there_keeps_its_mode(made, tmp_path, due):
     assert mode(tmp_path / "a") == due
     made["plain"].package(tmp_path / "a", only="parquet", force=True)
     assert mode(tmp_path / "a") == due
+
+
+class Endless:
+    """A connection of DuckDB on which no file is ever complete."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+    def __getattr__(self, name):
+        return getattr(self.connection, name)
+
+    def execute(self, sql):
+        end = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
+        end.start()
+        return self.connection.execute(f"COPY (SELECT random() FROM range({10**11})) {sql[sql.rindex(' TO ') :]}")
+
+
+@pytest.mark.parametrize("module", [parquet, files])
+def test_a_signal_while_a_file_is_written_ends_the_program_and_leaves_nothing(made, tmp_path, monkeypatch, module):
+    answer = made["plain"]
+    answer.package(tmp_path / "a", only="csv")
+    before = sorted(tmp_path.rglob("*"))
+    connect = duckdb.connect
+    monkeypatch.setattr(module, "duckdb", SimpleNamespace(connect=lambda _: Endless(connect()), Error=duckdb.Error))
+    monkeypatch.setattr(files, "measure_progress", lambda _: None)
+    usual = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        for folder, force in ((tmp_path / "a", True), (tmp_path / "b", False)):
+            with pytest.raises(SystemExit, match="143"):
+                answer.package(folder, only="parquet", force=force)
+            assert sorted(tmp_path.rglob("*")) == before
+    finally:
+        signal.signal(signal.SIGTERM, usual)
