@@ -14,9 +14,9 @@ from ..question.query import Query, elementary, quoted
 from ..question.schema import Column, Schema
 
 
-def left_out(schema: Schema, query: Query, measured: Sequence[Measurement]) -> tuple[str, ...]:
-    """Return a sentence for each rule that leaves out rows, missing values or weight."""
-    groups = (_unlisted(name, schema.columns[name], name in dict(query.edges)) for name in query.by)
+def left_out(schema: Schema, query: Query, measured: Sequence[Measurement], *, advice: bool = True) -> tuple[str, ...]:
+    """Return a sentence for each rule that leaves out rows, missing values or weight; with advice for the owner."""
+    groups = (_unlisted(name, schema.columns[name], name in dict(query.edges), advice=advice) for name in query.by)
     lost = [sentence for sentence in groups if sentence]
     if lost and query.sets:
         lost.append("That holds in all tables, also in those without the column, so that they add up.")
@@ -29,7 +29,7 @@ def leaves_out(schema: Schema, query: Query, key: str) -> bool:
     return bool(_unlisted(key, schema.columns[key], key in dict(query.edges)))
 
 
-def _unlisted(name: str, column: Column, binned: bool) -> str:
+def _unlisted(name: str, column: Column, binned: bool, *, advice: bool = False) -> str:
     """Say which rows are in no group of a key; nothing if all are in one."""
     if column.other is not None or (isinstance(column.expression, Recode) and column.expression.otherwise is not None):
         return ""
@@ -41,8 +41,8 @@ def _unlisted(name: str, column: Column, binned: bool) -> str:
         rows = f"Rows whose {shown_name(name)} is not its one key"
     if column.kind == "boolean" and listed == 2:
         rows = f"Rows without a value of {shown_name(name)}"
-    advice = "" if column.low is not None else '; add other = "…" to count them'
-    return f"{rows} are not counted{advice}."
+    remedy = '; add other = "…" to count them' if advice and column.low is None else ""
+    return f"{rows} are not counted{remedy}."
 
 
 def _missing(query: Query, measured: Sequence[Measurement]) -> Iterator[str]:

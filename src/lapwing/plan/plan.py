@@ -154,8 +154,13 @@ class Plan:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What will not be counted, by the public rules of the source: a sentence each."""
+        """What will not be counted, by the public rules of the source: a sentence each, with advice for the owner."""
         return left_out(self.schema, self.query, self.measured)
+
+    @property
+    def not_counted(self) -> tuple[str, ...]:
+        """The same for readers of the numbers, who cannot change the source: without advice."""
+        return left_out(self.schema, self.query, self.measured, advice=False)
 
     @property
     def split(self) -> dict[str, str]:

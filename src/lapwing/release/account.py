@@ -209,7 +209,7 @@ def rules(release: Release) -> list[str]:
         column = release.plan.schema.columns[name]
         ends = " or above ".join(report.shown(_plain(each)) for each in (column.low, column.high) if each is not None)
         found.append(f"Clamped: values of {shown_name(name)} below {ends} count as these bounds.")
-    return [*found, *map(str, release.plan.computed), *release.plan.notes]
+    return [*found, *map(str, release.plan.computed), *release.plan.not_counted]
 
 
 def accuracy(release: Release) -> Facts:

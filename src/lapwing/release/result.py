@@ -430,7 +430,7 @@ class Release(Afterwards):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know, a sentence each: about the bars, and what is not counted."""
-        return (*self._about_numbers(), *self.plan.notes)
+        return (*self._about_numbers(), *self.plan.not_counted)
 
     def _about_numbers(self) -> list[str]:
         bars = f"{percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")

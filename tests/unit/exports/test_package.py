@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import duckdb
@@ -283,6 +284,20 @@ def test_nothing_of_the_rows_is_in_a_package(tmp_path):
 
 
 # --- what is written ---
+
+
+def test_advice_for_the_owner_of_the_source_is_in_no_file(made, tmp_path):
+    answer = made["days"]
+    assert "add other" in str(answer)
+    for each in (answer, answer.difference(by="k", of=0, to=1)):
+        each.package(tmp_path / "a", force=True)
+        for file in (tmp_path / "a").iterdir():
+            content = file.read_bytes()
+            if file.name == "data.xlsx":
+                with zipfile.ZipFile(file) as book:
+                    content = b"".join(map(book.read, book.namelist()))
+            assert b"add other" not in content, file.name
+        assert "is not one of 2 keys are not counted." in (tmp_path / "a" / README).read_text()
 
 
 def test_some_formats_are_written_with_what_they_need(made, tmp_path):

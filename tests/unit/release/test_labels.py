@@ -148,7 +148,8 @@ def test_html_escapes_labels_and_titles(tmp_path):
 
 # --- what was left out ---
 
-UNLISTED = 'Rows whose sex is not one of 2 keys are not counted; add other = "…" to count them.'
+ADVICE = '; add other = "…" to count them'
+UNLISTED = f"Rows whose sex is not one of 2 keys are not counted{ADVICE}."
 NOBODY = "Rows without a person are not counted."
 LISTED = {"sex": lw.keys("1", "2"), "h": HOURS, "age": AGE, "b": lw.keys(False, True)}
 
@@ -162,7 +163,7 @@ LISTED = {"sex": lw.keys("1", "2"), "h": HOURS, "age": AGE, "b": lw.keys(False, 
         (
             "SELECT COUNT(*) FROM t GROUP BY b",
             {},
-            ['Rows without a value of b are not counted; add other = "…" to count them.'],
+            [f"Rows without a value of b are not counted{ADVICE}."],
         ),
         ("SELECT COUNT(*) FROM t GROUP BY age", {}, ["Rows without a value of age are not counted."]),
         ("SELECT CDF(h) FROM t GROUP BY BIN(h, 0, 20, 40)", {}, ["Rows without a value of h are not counted."]),
@@ -202,12 +203,13 @@ def test_an_answer_says_what_was_left_out_by_public_rules(sql, more, due, tmp_pa
     source = source_of(tmp_path, LISTED, **more)
     plan, made = source.plan(sql, epsilon=5), source.sql(sql, epsilon=5)
     assert list(plan.notes) == plan.to_dict()["notes"] == due
-    assert list(made.notes[-len(due) :] if due else []) == due
+    read = [line.replace(ADVICE, "") for line in due]  # readers cannot change the source
+    assert list(made.notes[-len(due) :] if due else []) == read
     assert made.to_dict()["notes"] == list(made.notes)
     for text in (str(plan), str(made)):
         assert [line for line in text.splitlines() if line in due] == due
     page = made.to_html().replace("&quot;", '"')
-    assert all(line in page for line in due)
+    assert all(line in page for line in read)
     assert str(made).count("not counted") + str(made).count("left out") == sum(
         "not counted" in line or "left out" in line for line in due
     )
