@@ -20,6 +20,8 @@ HOSTILE = {
     "'t": "apostrophe",
     "_x0041_": "like an escape",
     "a: b": "{{x}} ${y} `z`",
+    "x;=1+1": 'y;"=2"',
+    "x\n=3": "x @sum",
 }
 DAYS = [dt.date(2020, 1, 1), dt.date(2021, 7, 1)]
 

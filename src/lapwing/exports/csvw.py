@@ -36,7 +36,7 @@ def csvw_metadata(answer: Answer, columns: Sequence[ExportColumn], *, safe: bool
     facts = facts_of(answer)
     about = [_property(name, facts[name]) for name in _SHOWN if facts.get(name) is not None]
     if safe:
-        said = "an apostrophe stands before texts that a spreadsheet would take for formulas"
+        said = "an apostrophe stands before what a spreadsheet would take for a formula, also after ; or a line break"
         about.append(_property("safe_csv", said))
     issued = {} if facts["recorded_at"] is None else {"dc:issued": facts["recorded_at"]}
     return {

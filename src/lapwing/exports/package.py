@@ -337,7 +337,10 @@ def _about_csv(content: Packing, present: Sequence[str]) -> list[str]:
     if "data.csv" not in present:
         return []
     if content.safe:
-        return ["In data.csv an apostrophe stands before each text that a spreadsheet could take for a formula."]
+        return [
+            "In data.csv an apostrophe stands before each text that a spreadsheet could take for a formula, also after "
+            "a semicolon, a tab or a line break within a text."
+        ]
     risky = [
         each.name
         for each in content.columns
@@ -346,6 +349,6 @@ def _about_csv(content: Packing, present: Sequence[str]) -> list[str]:
     if not risky:
         return []
     return [
-        "Some keys or names begin like a formula (= + - @).  A spreadsheet that opens data.csv may compute them: "
-        "open data.xlsx instead."
+        "Some keys or names begin like a formula (= + - @), or do so after a semicolon, a tab or a line break.  A "
+        f"spreadsheet that opens data.csv may compute them: open data.xlsx instead."
     ]

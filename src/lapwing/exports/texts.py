@@ -8,18 +8,20 @@ from typing import Any
 
 from ..report import printable
 
-_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""With these, a spreadsheet that opens CSV takes a text for a formula."""
+_FORMULA = re.compile(r"""(?:\A|(?<=[;\t\r\n]))(?="*['=+\-@])|\A(?=[\t\r\n])""")
+"""Where a spreadsheet that opens CSV may find a formula: at the beginning of a text, and where another separator ends a
+cell within it.  What is in quotes is one cell only if the quotes begin a cell, so that they do not help."""
 
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def shielded(text: str) -> str:
-    """Return a text that a spreadsheet shows as it is: an apostrophe stands before one that could be a formula.
+    """Return a text that a spreadsheet shows as it is: an apostrophe stands before all that could be a formula.
 
-    One stands before an apostrophe, too, so that the first character can be taken off again.
+    That is the text, or what follows a semicolon, a tab or a line break in it.  One stands before an apostrophe there,
+    too, so that those in these places can be taken off again.
     """
-    return f"'{text}" if text.startswith((*_STARTS, "'")) else text
+    return _FORMULA.sub("'", text)
 
 
 def code_span(text: str) -> str:

@@ -234,11 +234,21 @@ def test_no_cell_of_a_safe_csv_begins_like_a_formula_and_an_apostrophe_brings_th
         head, *rows = csv.reader(file)
     for text in (*head, *(text for row in rows for text in row[:2])):
         assert text[0] not in "=+-@\t\r\n"
-    assert [row[0].removeprefix("'") for row in rows] == list(HOSTILE)
+    assert [unshielded(row[0]) for row in rows] == list(HOSTILE)
     described = json.loads((tmp_path / "a" / "datapackage.json").read_text())["resources"][0]["schema"]["fields"]
     assert [each["name"] for each in described] == head
     assert described[0]["constraints"]["enum"] == [row[0] for row in rows]
     assert "apostrophe" in (tmp_path / "a" / README).read_text()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_no_cell_of_a_safe_csv_is_a_formula_whatever_a_spreadsheet_takes_for_the_separator(made, tmp_path, delimiter):
+    made["hostile"].package(tmp_path / "a", safe_csv=True, only="csv")
+    for quotechar in ('"', "\0"):  # without quotes, every line break begins a cell
+        with (tmp_path / "a" / "data.csv").open(newline="", encoding="utf-8") as file:
+            cells = [cell for row in csv.reader(file, delimiter=delimiter, quotechar=quotechar) for cell in row]
+        texts = [cell for cell in cells if not re.fullmatch(r"-?[\d.]+", cell)]
+        assert not [cell for cell in texts if cell.lstrip('"').startswith(("=", "+", "-", "@"))]
 
 
 def test_a_plain_csv_with_formulas_says_so(made, tmp_path):
@@ -248,11 +258,21 @@ def test_a_plain_csv_with_formulas_says_so(made, tmp_path):
     assert "open data.xlsx instead" not in (tmp_path / "b" / README).read_text()
 
 
-@pytest.mark.parametrize("text", ["", "a", "=1", "'x", "''", "\tx", "-"])
+def unshielded(text):
+    """The text as it was, as the how-to page says it."""
+    return re.sub(r"(\A|(?<=[;\t\r\n]))'", "", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "=1", "'x", "''", "\tx", "-", "x;=1+1", "x;'=1", ";;-", 'x;"=1"', "x\n@y", "x\r\n+y", "x\t=1", ";'",
+     "\t'", 'x;"\'=1', "a;b"],
+)  # fmt: skip
 def test_the_shield_can_be_taken_off(text):
     found = shielded(text)
-    assert found.removeprefix("'") == text
+    assert unshielded(found) == text
     assert not found.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert not re.search(r'[;\t\r\n]"*[=+\-@]', found)
 
 
 @pytest.mark.parametrize("text", ["a: b # c", '"', "\\n", "\x7f\x85\u2028\ufeff\U0001f600", "- x", "\r\n\t", "é\u202e"])
