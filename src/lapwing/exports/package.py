@@ -348,7 +348,8 @@ def _about_csv(content: Packing, present: Sequence[str]) -> list[str]:
     ]
     if not risky:
         return []
+    instead = "open data.xlsx instead" if "data.xlsx" in present else "import all columns as text"
     return [
         "Some keys or names begin like a formula (= + - @), or do so after a semicolon, a tab or a line break.  A "
-        f"spreadsheet that opens data.csv may compute them: open data.xlsx instead."
+        f"spreadsheet that opens data.csv may compute them: {instead}."
     ]

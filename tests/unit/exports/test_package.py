@@ -258,6 +258,13 @@ def test_a_plain_csv_with_formulas_says_so(made, tmp_path):
     assert "open data.xlsx instead" not in (tmp_path / "b" / README).read_text()
 
 
+def test_a_readme_names_no_workbook_that_was_not_written(made, tmp_path):
+    made["hostile"].package(tmp_path / "a", only="csv")
+    readme = (tmp_path / "a" / README).read_text()
+    assert "data.xlsx" not in readme
+    assert "import all columns as text" in readme
+
+
 def unshielded(text):
     """The text as it was, as the how-to page says it."""
     return re.sub(r"(\A|(?<=[;\t\r\n]))'", "", text)
