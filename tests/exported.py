@@ -49,7 +49,7 @@ def source(folder, **more):
         "k": lw.keys(-1, 0, 1),
     }
     given = {"person": "p", "rows_per_person": 2, "epsilon": 900, "ledger": str(folder / "t.ledger"), **more}
-    return lw.Source(frame, name="visits", columns=columns, **given)
+    return lw.Source(frame, **{"name": "visits", "columns": columns, **given})
 
 
 def hostile(folder):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .described import Answer, ExportColumn, Type, cell_text, facts_of, plan_of, title_of
+from .described import Answer, ExportColumn, Type, cell_text, facts_of, identity_of, title_of
 from .texts import shielded
 
 TYPES: dict[Type, str] = {
@@ -33,7 +33,7 @@ def data_package(
 ) -> dict[str, Any]:
     """Return the description of the folder; ``files`` has the size and SHA-256 of those that are in it."""
     facts = facts_of(answer)
-    name = re.sub(r"[^a-z0-9._-]+", "-", f"{plan_of(answer).schema.name}-{answer.entry or 0}".lower()).strip("-.")
+    name = re.sub(r"[^a-z0-9._-]+", "-", "-".join(identity_of(answer)).lower()).strip("-.")
     resources = [_resource(each, *files[each]) for each in MEDIA_TYPES if each in files]
     for each in resources:
         if each["path"] == "data.csv":

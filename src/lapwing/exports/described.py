@@ -5,6 +5,7 @@ All of it comes from the plan, the declaration of the table and the released num
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,14 @@ def title_of(answer: Answer) -> str:
     """Return a title for people."""
     name = plan_of(answer).schema.name
     return f"Release from {name}" if isinstance(answer, Release) else f"{answer.what}, from a release of {name}"
+
+
+def identity_of(answer: Answer) -> list[str]:
+    """Return what tells an answer from others: its source and entry, and for a comparison a digest of what it is."""
+    found = [plan_of(answer).schema.name, *([] if answer.entry is None else [str(answer.entry)])]
+    if isinstance(answer, Release):
+        return found
+    return [*found, "compared", hashlib.sha256(answer.what.encode()).hexdigest()[:8]]
 
 
 def key_columns_of(answer: Answer) -> Sequence[KeyColumn]:

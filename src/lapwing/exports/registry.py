@@ -16,7 +16,7 @@ from ..plan.plan import Plan
 from ..release.legend import percent
 from ..release.result import Release
 from ..report import printable
-from .described import Answer, facts_of, plan_of, release_of, software
+from .described import Answer, facts_of, identity_of, plan_of, release_of, software
 from .texts import code_span, markdown, yaml_scalar
 
 FILL_IN = "fill in"
@@ -41,7 +41,7 @@ def _record(answer: Answer) -> dict[str, Any]:
     plan, release = plan_of(answer), release_of(answer)
     day = (release.recorded_at or "")[:10]
     return {
-        "url_slug": re.sub(r"[^a-z0-9]+", "_", f"{plan.schema.name}_{release.entry}".lower()).strip("_"),
+        "url_slug": re.sub(r"[^a-z0-9]+", "_", "_".join(identity_of(answer)).lower()).strip("_"),
         "deployment": {
             "basic": {
                 "name": markdown(plan.schema.name),

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from ..question.codes import Key
 from ..release.result import Release
 from ..report import printable
-from .described import Answer, ExportColumn, cell_text, facts_of, plan_of, title_of
+from .described import Answer, ExportColumn, cell_text, facts_of, identity_of, title_of
 from .flags import CONF_STATUS, FREE, OBS_STATUS, QUALITY_CODES, obs_status
 from .texts import identifier
 
@@ -63,10 +63,9 @@ class SdmxTables:
 
     @cached_property
     def id(self) -> str:
-        """The identifier of the data flow."""
-        plan = plan_of(self.answer)
-        entry = self.answer.entry
-        return identifier(f"{plan.schema.name}_{entry}" if entry is not None else plan.schema.name, set(), letter=True)
+        """The identifier of the data flow; a comparison has another than its release."""
+        name, *more = identity_of(self.answer)
+        return "_".join([identifier(name, set(), letter=True), *more]).upper()
 
     @cached_property
     def dimensions(self) -> list[SdmxDimension]:

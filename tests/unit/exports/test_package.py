@@ -313,6 +313,29 @@ def test_nothing_of_the_rows_is_in_a_package(tmp_path):
 # --- what is written ---
 
 
+def test_a_comparison_has_other_identifiers_than_its_release_and_other_comparisons(made, tmp_path):
+    table = made["table"]
+    long = source(tmp_path, name="x" * 90, ledger=str(tmp_path / "long.ledger")).release(
+        lw.count(), by="sex", epsilon=1
+    )
+    answers = (
+        table, table.difference(by="sex", of="F", to="M"), table.difference(by="sex", of="M", to="F"), table.share(),
+        long, long.share(),
+    )  # fmt: skip
+    found = []
+    for number, answer in enumerate(answers):
+        folder = tmp_path / str(number)
+        answer.package(folder, only=["sdmx", "datapackage", "registry"])
+        structure = json.loads((folder / "data.sdmx-structure.json").read_text())
+        flow = structure["data"]["dataflows"][0]["id"]
+        assert f"LAPWING:{flow}(1.0.0)" in (folder / "data.sdmx.csv").read_text()
+        name = json.loads((folder / "datapackage.json").read_text())["name"]
+        found.append((flow, name, yaml.safe_load((folder / "registry.yaml").read_text())["url_slug"]))
+    assert found[0] == ("VISITS_2", "visits-2", "visits_2")
+    assert all(len(set(each)) == len(answers) for each in zip(*found, strict=True))
+    assert re.fullmatch(r"VISITS_2_COMPARED_[0-9A-F]{8}", found[1][0])
+
+
 def test_advice_for_the_owner_of_the_source_is_in_no_file(made, tmp_path):
     answer = made["days"]
     assert "add other" in str(answer)
