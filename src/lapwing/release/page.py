@@ -15,11 +15,10 @@ from ..plan.weighing import cannot_be_negative
 from ..question.cut import WHOLE
 from . import account
 from .columns import KeyColumn, total_name
-from .legend import about_key, about_statistic, legend, percent
+from .legend import about_key, legend, percent
 from .quality import Marks, statistic_range
 
 if TYPE_CHECKING:
-    from .comparing import Compared
     from .comparison import Comparison
     from .result import Release
 
@@ -265,7 +264,8 @@ def _rows(groups: Sequence[Sequence[Any]], estimates: Mapping[str, Estimate], ma
 
 def comparison_numbers(found: Comparison, most: int | None = None) -> NumberTable:
     """Return the table of a comparison, or its first rows."""
-    heads = [NumberHead(each.name, _unit(found, each), float(each.low), float(each.high)) for each in found.compared]
+    units = {each["name"]: each.get("unit") for each in found.columns}
+    heads = [NumberHead(each.name, units[each.name], float(each.low), float(each.high)) for each in found.compared]
     groups = found.texts(most)
     few = {name: Estimate(*(end[: len(groups)] for end in each)) for name, each in found.estimates.items()}
     columns = found.key_columns
@@ -273,13 +273,6 @@ def comparison_numbers(found: Comparison, most: int | None = None) -> NumberTabl
         found.what, [KeyHead(each.name) for each in columns], heads, _rows(groups, few, found.qualities),
         percent(found.confidence), outer_columns(columns), total_name(columns),
     )  # fmt: skip
-
-
-def _unit(found: Comparison, compared: Compared) -> str | None:
-    """Return the unit of differences and totals: that of the numbers they are made of."""
-    plan = found.release.plan
-    (statistic,) = (each for each in plan.query.statistics if each.name == compared.name)
-    return about_statistic(plan, statistic).get("unit") if compared.kind in ("difference", statistic.kind) else None
 
 
 def comparison_page(found: Comparison) -> str:

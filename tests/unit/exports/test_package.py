@@ -313,6 +313,30 @@ def test_nothing_of_the_rows_is_in_a_package(tmp_path):
 # --- what is written ---
 
 
+def test_a_difference_has_the_unit_of_its_numbers_and_a_ratio_none(made, tmp_path):
+    units = {}
+    table = made["table"]
+    compared = {
+        "difference": table.difference(by="sex", of="F", to="M"), "ratio": table.ratio(by="sex", of="F", to="M"),
+        "total": table.total(over="sex"),
+    }  # fmt: skip
+    for name, answer in compared.items():
+        answer.package(tmp_path / name, only=["sdmx", "datapackage"])
+        with (tmp_path / name / "data.sdmx.csv").open(newline="") as file:
+            units[name] = {row["INDICATOR"]: row["UNIT_MEASURE"] for row in csv.DictReader(file)}
+        structure = json.loads((tmp_path / name / "data.sdmx-structure.json").read_text())["data"]
+        [known] = [each["codes"] for each in structure["codelists"] if each["id"].endswith("UNIT_MEASURE")]
+        assert {each["id"] for each in known} >= set(units[name].values())
+    assert units["difference"] == {"n": "_Z", "mean_pay": "euro_hour", "sum_pay": "euro_hour"}
+    assert units["total"]["sum_pay"] == "euro_hour"
+    assert set(units["ratio"].values()) == {"_Z"}
+    fields = json.loads((tmp_path / "difference" / "datapackage.json").read_text())["resources"][0]["schema"]["fields"]
+    assert {each["lapwing"].get("unit") for each in fields if each["name"] == "mean_pay_low"} == {"euro/hour"}
+    assert {each["unit"] for each in compared["difference"].to_dict()["columns"] if each["name"] == "mean_pay"} == {
+        "euro/hour"
+    }
+
+
 def test_a_comparison_has_other_identifiers_than_its_release_and_other_comparisons(made, tmp_path):
     table = made["table"]
     long = source(tmp_path, name="x" * 90, ledger=str(tmp_path / "long.ledger")).release(
