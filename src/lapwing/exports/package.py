@@ -19,8 +19,9 @@ from typing import Any
 import duckdb
 
 from ..errors import InvalidParameter, InvalidRequest, OutputError, Shown, suggestion
-from ..release.account import without_noise
+from ..release.account import listed, without_noise
 from ..release.columns import csv_text
+from ..release.quality import told
 from ..release.result import Release
 from ..report import printable
 from .csvw import csvw_metadata
@@ -289,7 +290,7 @@ def _readme(content: Packing, folder: Path) -> str:
     """Return what each file is, in plain words, with its checksum."""
     answer = content.answer
     facts = facts_of(answer)
-    told = {file: what for each in FORMATS.values() for file, what in each.files.items()}
+    about = {file: what for each in FORMATS.values() for file, what in each.files.items()}
     present = sorted(file.name for file in folder.iterdir())
     width = max(map(len, present), default=0)
     lines = [
@@ -308,12 +309,14 @@ def _readme(content: Packing, folder: Path) -> str:
         "",
         *_about_noise(answer, facts),
         "Use a number together with its error bar (columns ..._low and ..._high) and its quality (..._quality).",
+        told(plan_of(answer).schema.quality),
         "An empty key means that a row is a total over that key.  An empty number was left out or does not exist.",
         *(printable(note) for note in facts["notes"]),
         *_about_csv(content, present),
         "",
         "Files",
-        *(f"  {name:<{width}}  {told[name]}" for name in present),
+        *(f"  {name:<{width}}  {about[name]}" for name in present),
+        *_about_columns(content, present),
         "",
         "SHA-256 of the files; check them with: sha256sum --ignore-missing -c README.txt",
         *(f"{_digest(folder / name)}  {name}" for name in present),
@@ -331,6 +334,27 @@ def _about_noise(answer: Answer, facts: Mapping[str, Any]) -> list[str]:
         *([exactly] if exactly else []),
         f"{which} have noise, on purpose: it hides {hidden}what any one person said.",
     ]
+
+
+_WIDEST = 40
+"""Names that are longer do not move what is said beside the others."""
+
+
+def _about_columns(content: Packing, present: Sequence[str]) -> list[str]:
+    """Return a line for each column of the tables: its name, what it is, its title and its unit."""
+    tables = [name for name in ("data.csv", "data.parquet", "data.xlsx") if name in present]
+    if not tables:
+        return []
+    safe = content.safe and tables == ["data.csv"]
+    names = [printable(shielded(each.name) if safe else each.name) for each in content.columns]
+    width = min(max(map(len, names)), _WIDEST)
+    lines = []
+    for name, column in zip(names, content.columns, strict=True):
+        title = column.title if column.role in ("key", "value") else None
+        unit = None if column.unit is None else f"in {column.unit}"
+        said = "; ".join(text for text in (column.description, title, unit) if text is not None)
+        lines.append(f"  {name:<{width}}  {printable(said)}")
+    return ["", f"Columns of {listed(tables)}", *lines]
 
 
 def _about_csv(content: Packing, present: Sequence[str]) -> list[str]:

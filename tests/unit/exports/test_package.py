@@ -313,6 +313,26 @@ def test_nothing_of_the_rows_is_in_a_package(tmp_path):
 # --- what is written ---
 
 
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_readme_says_what_each_column_is(made, tmp_path, name):
+    made[name].package(tmp_path / "a", only=["csv", "sdmx"])
+    lines = (tmp_path / "a" / README).read_text().splitlines()
+    start = lines.index("Columns of data.csv") + 1
+    listed = lines[start : lines.index("", start)]
+    heads = list(made[name].flat())
+    assert len(listed) == len(heads)
+    assert all(re.match(rf"  {re.escape(head)} *  \S", line) for head, line in zip(heads, listed, strict=True))
+    if name == "table":
+        assert "  sex               key of the group; Sex" in listed
+        assert '  mean_pay          AVG("pay"), released with noise; Pay; in euro/hour' in listed
+        assert "  n_high            upper end of the 95 % error bar of n" in listed
+        assert "  mean_pay_low      lower end of the 95 % error bar of mean_pay; in euro/hour" in listed
+        assert "  n_quality         quality of n, from its 95 % error bar" in listed
+        assert "good up to 16.5 %" in "".join(lines)
+    made[name].package(tmp_path / "b", only="sdmx")
+    assert "Columns of" not in (tmp_path / "b" / README).read_text()
+
+
 def test_a_difference_has_the_unit_of_its_numbers_and_a_ratio_none(made, tmp_path):
     units = {}
     table = made["table"]
