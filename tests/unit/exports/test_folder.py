@@ -79,6 +79,42 @@ def test_the_folder_that_one_is_in_is_refused(made, tmp_path, monkeypatch):
             made["plain"].package(place)
 
 
+CONTENT = ("data.csv", "data.csv-metadata.json", "data.parquet", "data.sdmx.csv", "data.xlsx", "report.html")
+
+
+@pytest.mark.parametrize("name", CONTENT)
+def test_a_package_with_a_file_that_was_changed_is_not_replaced(made, tmp_path, name):
+    folder = tmp_path / "a"
+    made["plain"].package(folder)
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))  # as long as before
+    changed = {file.name: file.read_bytes() for file in folder.iterdir()}
+    with pytest.raises(errors.InvalidRequest, match=f"{name} has changed since the package was written"):
+        made["plain"].package(folder, force=True)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == changed
+    (folder / name).write_bytes(content)
+    made["plain"].package(folder, force=True, only="csv")
+    assert sorted(file.name for file in folder.iterdir()) == [README, "data.csv"]
+
+
+def test_what_was_put_into_a_package_is_not_replaced(made, tmp_path):
+    folder = tmp_path / "a"
+    made["plain"].package(folder, only="csv")
+    (folder / "data.parquet").write_text("mine")  # a name of a package, but none of its files
+    with pytest.raises(errors.InvalidRequest, match=r"data\.parquet has changed"):
+        made["plain"].package(folder, force=True)
+    (folder / "data.parquet").unlink()
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(errors.InvalidRequest, match=r'not a package of Lapwing: it has "notes\.txt"'):
+        made["plain"].package(folder, force=True)
+    (folder / "notes.txt").unlink()
+    (tmp_path / "elsewhere.csv").write_bytes((folder / "data.csv").read_bytes())
+    (folder / "data.csv").unlink()
+    (folder / "data.csv").symlink_to(tmp_path / "elsewhere.csv")  # the same content, but not the file
+    with pytest.raises(errors.InvalidRequest, match=r"data\.csv has changed"):
+        made["plain"].package(folder, force=True)
+
+
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
