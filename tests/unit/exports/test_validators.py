@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from lapwing.exports.flags import CONF_STATUS, OBS_STATUS
+from lapwing.exports.texts import shielded
 
 from ...conftest import NO_VALIDATORS
 from ...exported import ANSWERS, HOSTILE, Answers
@@ -84,7 +85,7 @@ def test_frictionless_finds_no_error_and_reads_the_same_numbers(packed):
             if isinstance(value, int | float) and not isinstance(value, bool):
                 assert float(found) == value
             elif isinstance(value, str):
-                assert str(found) in (value, f"'{value}")
+                assert str(found) in (value, shielded(value))
             else:
                 assert found == value
     assert package.custom["lapwing"]["notes"] == list(answer.notes)
