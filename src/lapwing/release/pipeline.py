@@ -198,11 +198,13 @@ def as_recorded(plan: Plan, ledger: Ledger) -> dict[str, Any]:
 
 
 def _given_names(plan: Plan) -> dict[str, Any]:
-    """Return the names that the question itself gave to statistics and keys: the question in the ledger has none."""
+    """Return the names that were given to statistics and keys, and the order asked: the question itself has none."""
     query = plan.query
+    asked = list(dict.fromkeys(each.text for each in query.statistics))
+    order = asked if asked != sorted(asked) else []
     columns = {each.text: each.name for each in reversed(query.statistics) if each.name != each.default_name}
     titles = {key: title for key, title in zip(query.by, query.titles or query.by, strict=True) if title != key}
-    return {name: each for name, each in (("names", columns), ("titles", titles)) if each}
+    return {name: each for name, each in (("names", columns), ("order", order), ("titles", titles)) if each}
 
 
 def _noisy(plan: Plan, tallies: Sequence[Tally], entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,7 @@ from ..plan.planning import make_plan
 from ..plan.several import recorded_strategy
 from ..question import sql
 from ..question.condition import condition_of, parsed
-from ..question.query import Condition, Query, named
+from ..question.query import Condition, Query, Statistic, named
 from ..question.schema import Schema
 from .bounds import Bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discovered, plan_keys
@@ -64,17 +65,25 @@ def _plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> Plan:
 
 
 def _renamed(query: Query, entry: Entry) -> Query:
-    """Return the query with the names that were given when it was asked, if its answer holds them and they fit."""
+    """Return the query with the names and in the order of when it was asked, if its answer holds them and they fit."""
     answer = entry.answer if isinstance(entry.answer, dict) else {}
     names, titles = (each if isinstance(each := answer.get(field), dict) else {} for field in ("names", "titles"))
     if not all(isinstance(name, str) and name.isprintable() for name in (*names.values(), *titles.values())):
         return query
     shown = tuple(titles.get(key, key) for key in query.by)
-    asked = [replace(each, name=names.get(each.text)) for each in query.statistics]
+    asked = [replace(each, name=names.get(each.text)) for each in _in_order(query.statistics, answer.get("order"))]
     try:
         return replace(query, statistics=named(asked, shown), titles=shown)
     except RequestError:
         return query
+
+
+def _in_order(statistics: Sequence[Statistic], order: object) -> Sequence[Statistic]:
+    """Return statistics in the order of their texts that was recorded; one that does not fit them is ignored."""
+    texts = {each.text: each for each in statistics}
+    if not isinstance(order, list) or sorted(map(str, order)) != sorted(texts):
+        return statistics
+    return [texts[str(text)] for text in order]
 
 
 def _key_plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> KeyPlan:

@@ -247,4 +247,4 @@ def test_explain_has_the_names_of_the_question(visits):
     assert "AVG" in text
     assert "is shown as mean_cost" not in text
     shown = json.loads(run("explain", visits, "2", "--format", "json").stdout)["release"]["rows"][0]
-    assert list(shown) == ["place", "mean_cost", "visits"]
+    assert list(shown) == ["place", "visits", "mean_cost"]

@@ -302,6 +302,29 @@ def test_recalled_answers_have_the_names_that_were_asked(tmp_path):
     assert "n" not in again
 
 
+def test_recalled_answers_have_the_order_that_was_asked_first(tmp_path):
+    source = source_of(tmp_path)
+    first = source.release(lw.sum("h", name="z"), lw.count(), lw.mean("h"), by="sex", epsilon=1)
+    again = source.release(lw.mean("h"), lw.sum("h", name="z"), lw.count(), by="sex", epsilon=1)
+    assert again.repeated
+    assert list(again.estimates) == ["mean_h", "z", "count"]
+    shown = recall(source.schema, source.ledger, first.entry)
+    assert list(shown.flat()) == list(first.flat())
+    assert shown.rows == first.rows
+    assert "order" not in source.release(lw.count(), lw.sum("h"), by="sex", epsilon=1).answer
+
+
+@pytest.mark.parametrize("order", [5, ["COUNT(*)"], ["COUNT(*)", "COUNT(*)"], ["COUNT(*)", 'SUM("h")', "x"], [[], {}]])
+def test_an_order_in_a_record_that_does_not_fit_is_not_used(order, tmp_path):
+    source = source_of(tmp_path)
+    made = source.release(lw.sum("h"), lw.count(), by="sex", epsilon=1)
+    assert made.answer["order"] == ['SUM("h")', "COUNT(*)"]
+    entry = source.ledger.charge({**source.ledger.entry(made.entry).question, "version": "2"}, 1)
+    source.ledger.record(entry, {**made.answer, "order": order})
+    other = source_of(tmp_path, version="2")
+    assert list(recall(other.schema, source.ledger, entry.number).estimates) == ["count", "sum_h"]
+
+
 @pytest.mark.parametrize("names", [5, {"COUNT(*)": 5}, {"COUNT(*)": "sex"}, {"COUNT(*)": "a\nb"}, {"no": "x"}])
 def test_names_in_a_record_that_do_not_fit_are_not_used(names, tmp_path):
     source = source_of(tmp_path)
