@@ -1,4 +1,4 @@
-"""The options of ``lapwing release`` that compare groups: tried on a release of zeros before anything is charged."""
+"""The options that compare groups: before a release they are tried on zeros, and only then anything is charged."""
 
 from __future__ import annotations
 

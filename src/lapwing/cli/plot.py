@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidRequest, OutputError
+from .compare import Compare, comparing_options
 from .output import Decorator, check_writable, confidence_option, source_argument
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ theme_option: Decorator = click.option(
     help="How to draw; by default what fits the keys.  A heat map shows two keys.",
 )  # fmt: skip
 @click.option("--table", metavar="KEY,KEY", help="Of several tables (ROLLUP, CUBE, …), the one with these keys.")
+@comparing_options
 @click.option("--simultaneous", is_flag=True, help="Make error bars hold for all cells at once.")
 @click.option("--width", type=int, metavar="PIXELS", help="The width of a panel.")
 @theme_option
@@ -45,6 +47,7 @@ def plot(
     statistic: str | None,
     kind: str | None,
     table: str | None,
+    compare: Compare | None,
     simultaneous: bool,
     width: int | None,
     theme: str,
@@ -57,14 +60,15 @@ def plot(
     \b
     lapwing plot visits.toml 2 --output visits.svg
     lapwing plot visits.toml 2 --kind heatmap --theme dark --output visits.png
+    lapwing plot visits.toml 2 --difference ward=north,south --output difference.svg
     lapwing plot visits.toml --ledger --output budget.html
     """
     from ..source import Source
 
     if of_ledger == (entry is not None):
         raise click.UsageError("give the number of an ENTRY, or --ledger")
-    if of_ledger and (statistic, kind, table, simultaneous) != (None, None, None, False):
-        raise click.UsageError("--statistic, --kind, --table and --simultaneous are for an ENTRY")
+    if of_ledger and (statistic, kind, table, compare, simultaneous) != (None, None, None, None, False):
+        raise click.UsageError("--ledger takes --width and --theme alone: the other options are for an ENTRY")
     opened = Source.open(source)
     form = chart_form(output)
     check_chart(form, output, force, opened, source)
@@ -73,7 +77,8 @@ def plot(
     else:
         made = _recorded(opened, entry).at(confidence, simultaneous=simultaneous)
         made = made if table is None else made.table(*_keys(table))
-        chart = one_table(made, f"lapwing plot {source} {entry}").plot(statistic, kind, theme=theme, width=width)
+        shown = one_table(made, f"lapwing plot {source} {entry}") if compare is None else compare(made)
+        chart = shown.plot(statistic, kind, theme=theme, width=width)
     write_chart(chart, form, output)
     click.echo(f"Wrote {output}.  Nothing was charged.", err=True)
 

@@ -79,6 +79,24 @@ def test_plot_draws_one_of_several_tables(visits, tmp_path):
     assert "Total" in texts((tmp_path / "b.svg").read_text())
 
 
+COMPARISONS = {
+    "--difference ward=north,south": lambda made: made.difference(by="ward", of="north", to="south"),
+    "--ratio ward=north,south": lambda made: made.ratio(by="ward", of="north", to="south"),
+    "--share": lambda made: made.share(),
+    "--total ward": lambda made: made.total(over="ward"),
+}
+
+
+@pytest.mark.parametrize("options", COMPARISONS)
+def test_plot_draws_comparisons_as_python_does(visits, tmp_path, options):
+    made = lw.Source.open(visits).sql(ASKED, epsilon=1).at("0.9")
+    out = tmp_path / "c.vl.json"
+    run("plot", visits, "2", *options.split(), "--confidence", "0.9", "--output", str(out))
+    chart = COMPARISONS[options](made).plot()
+    assert json.loads(out.read_text()) == json.loads(json.dumps(chart.to_dict()))
+    assert ledger(visits).spent == 1
+
+
 def test_plot_draws_the_ledger_and_plan_draws_the_error(visits, tmp_path):
     run("release", visits, ASKED, "--epsilon", "1")
     run("plot", visits, "--ledger", "--output", str(tmp_path / "l.svg"))
@@ -98,6 +116,10 @@ def test_plot_draws_the_ledger_and_plan_draws_the_error(visits, tmp_path):
         ([], "give the number of an ENTRY, or --ledger"),
         (["2", "--ledger"], "give the number of an ENTRY, or --ledger"),
         (["--ledger", "--kind", "bars"], "are for an ENTRY"),
+        (["--ledger", "--share"], "are for an ENTRY"),
+        (["2", "--difference", "ward=north"], "write --difference KEY=OF,TO"),
+        (["2", "--difference", "ward=north,x"], "one of north, south, harbour"),
+        (["2", "--share", "--total", "ward"], "give one of --share and --total"),
         (["2", "--output", "x.pdf"], "ends in none of .svg, .png, .vl.json, .html"),
         (["2", "--output", "visits.toml"], "ends in none of"),
         (["9", "--output", "x.svg"], "entry is the number of a release"),
