@@ -24,6 +24,7 @@ from ..plan.weighing import Weighing, cannot_be_negative, public_range, weighing
 from ..question.codes import Key, written
 from ..question.query import Statistic
 from .columns import KeyColumn
+from .legend import about_statistic
 
 _LARGEST = 2**62
 
@@ -37,6 +38,12 @@ class Compared:
     estimate: Estimate
     low: float
     high: float
+
+
+def about_compared(plan: Plan, compared: Compared) -> dict[str, str]:
+    """Return the title and the unit of differences and totals: those of the numbers they are made of."""
+    (statistic,) = (each for each in plan.query.statistics if each.name == compared.name)
+    return about_statistic(plan, statistic) if compared.kind in ("difference", statistic.kind) else {}
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,8 @@ from ..plan.plan import bar_confidence
 from ..question.codes import Key, written
 from . import arrow, plots
 from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_values
-from .comparing import Compared
+from .comparing import Compared, about_compared
 from .files import in_place_of, write_parquet
-from .legend import about_statistic
 from .page import comparison_cell, comparison_page
 from .quality import Marks, bounded, marks, suppressed, told
 from .texts import text_columns
@@ -159,16 +158,11 @@ class Comparison:
     @property
     def columns(self) -> list[dict[str, Any]]:
         """What each column is: its name and its kind, and the title and unit of differences and totals."""
+        plan = self.release.plan
         keys: list[dict[str, Any]] = [
             {"name": each.name, "kind": "label" if each.is_label else "key"} for each in self.key_columns
         ]
-        return [*keys, *({"name": each.name, "kind": each.kind, **self._about(each)} for each in self.compared)]
-
-    def _about(self, compared: Compared) -> dict[str, str]:
-        """Return the title and the unit of differences and totals: those of the numbers they are made of."""
-        plan = self.release.plan
-        (statistic,) = (each for each in plan.query.statistics if each.name == compared.name)
-        return about_statistic(plan, statistic) if compared.kind in ("difference", statistic.kind) else {}
+        return [*keys, *({"name": each.name, "kind": each.kind, **about_compared(plan, each)} for each in self.compared)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison for JSON (docs/reference/json.md)."""

@@ -19,6 +19,7 @@ from ..plan.plan import Plan
 from ..question.cut import WHOLE
 from ..question.query import Statistic
 from .columns import KeyColumn, key_texts, total_name
+from .comparing import about_compared
 from .cutting import numbers
 from .legend import about_key, about_statistic, axis, percent
 from .quality import NOISY, NOTHING, UNKNOWN, Marks, statistic_range
@@ -59,16 +60,15 @@ def comparison_chart(
         for column in columns
         if column.is_key
     ]
-    sure = f"{percent(found.confidence)} error bars{' for all cells at once' if found.simultaneous else ''}"
-    entry = "" if found.entry is None else f", entry {found.entry}"
-    about = [*_not_private(found.release.private), f"{plan.schema.name}{entry}: {sure}"]
+    about = _origin(found.release, f"{percent(found.confidence)} error bars{_for_all(found.simultaneous)}")
     shown = []
     for each in found.compared:
         if each.name in names:
             drawn = _drawn(found.estimates[each.name], found.qualities[each.name], each.low, each.high, found.suppress)
             notes = about if len(names) == 1 else []
             title = f"{each.name}: {found.what}" if len(names) == 1 else each.name
-            shown.append(Numbers(title, tuple(notes), each.name, tuple(keys), drawn, zero=each.kind != "ratio"))
+            along = axis(each.name, about_compared(plan, each), titled=False)
+            shown.append(Numbers(title, tuple(notes), along, tuple(keys), drawn, zero=each.kind != "ratio"))
     return chart_of(shown, kind, theme, width, found.what, about)
 
 
@@ -92,12 +92,10 @@ def _refuse_several(release: Release) -> None:
 def _about(release: Release) -> list[str]:
     """Return what is said about all numbers of a release."""
     plan = release.plan
-    bars = f"{percent(release.confidence)} error bars{' for all cells at once' if release.simultaneous else ''}"
+    bars = f"{percent(release.confidence)} error bars{_for_all(release.simultaneous)}"
     if all(str(each.name) in release._without_bars for each in plan.query.statistics):
         bars = "without error bars"
-    entry = "the number of rows is public" if release.entry is None else f"ε = {exact.text(plan.epsilon)}"
-    where = "" if release.entry is None else f", entry {release.entry}"
-    found = [*_not_private(release.private), f"{plan.schema.name}{where}: {bars}, {entry}"]
+    found = _origin(release, bars)
     if release.shown != WHOLE:
         found.append(f"{len(release):,} of {plan.groups:,} groups: {release.shown.text}")
     if release.view == "nonnegative":
@@ -105,8 +103,16 @@ def _about(release: Release) -> list[str]:
     return found
 
 
-def _not_private(private: bool) -> list[str]:
-    return [] if private else ["NOT PRIVATE: made with noise for tests."]
+def _origin(release: Release, bars: str) -> list[str]:
+    """Return where numbers come from: the source, the entry and its ε, and which bars they have."""
+    epsilon = "the number of rows is public" if release.entry is None else f"ε = {exact.text(release.plan.epsilon)}"
+    entry = "" if release.entry is None else f", entry {release.entry}"
+    test = [] if release.private else ["NOT PRIVATE: made with noise for tests."]
+    return [*test, f"{release.plan.schema.name}{entry}: {bars}, {epsilon}"]
+
+
+def _for_all(simultaneous: bool) -> str:
+    return " for all cells at once" if simultaneous else ""
 
 
 def _numbers(

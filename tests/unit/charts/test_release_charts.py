@@ -136,6 +136,20 @@ def test_the_words_of_a_chart_say_what_it_shows(visits, capfd):
     assert {"women (F)", "men (M)"} <= set(drawn(both, capfd))
 
 
+def test_the_chart_of_a_comparison_has_the_unit_and_epsilon(visits, capfd):
+    made = visits.release(lw.count(), lw.mean("heat"), lw.sum("cost"), by=BOTH, epsilon=1)
+    pair = {"by": "sex", "of": "F", "to": "M"}
+    difference = made.difference(**pair).plot()
+    assert words(difference) == "visits, entry 2: 95 % error bars, ε = 1"
+    assert {"count", "mean_heat (°C)", "sum_cost (euro)"} <= set(drawn(difference, capfd))
+    assert "mean_heat (°C)" in drawn(made.total(over="ward").plot("mean_heat"), capfd)
+    ratio = drawn(made.ratio(**pair).plot(), capfd)
+    assert "sum_cost" in ratio
+    assert not any("euro" in line for line in ratio)  # a ratio has no unit
+    sure = made.at("0.9", simultaneous=True).share()
+    assert words(sure.plot("count")).startswith("visits, entry 2: 90 % error bars for all cells at once, ε = 1")
+
+
 def test_hostile_texts_stay_texts(visits, capfd):
     made = visits.sql('SELECT odd AS "</script><b>", COUNT(*) AS n FROM visits GROUP BY 1', epsilon=1)
     chart = made.plot()
