@@ -37,6 +37,7 @@ what to do next.  An error is an output: no message and no field holds a value t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Number
@@ -62,6 +63,12 @@ def shown(asked: object) -> Shown:
     return Shown("nothing" if asked is None else f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}")
 
 
+def _decimal_mark(*asked: object) -> str:
+    """Say which decimal mark is read, if one of the numbers that were asked has a comma."""
+    comma = any(re.fullmatch(r'"\s*[+-]?\d*,\d+\s*"', str(each)) for each in asked)
+    return " The decimal mark is a dot, as in 0.5." if comma else ""
+
+
 class LapwingError(Exception):
     """The root: catch this to catch everything Lapwing raises on purpose."""
 
@@ -79,7 +86,7 @@ class InvalidEpsilon(RequestError):
     def __str__(self) -> str:
         return (
             f"ε = {self.args[0]} was asked; ε is a decimal with at most nine places, "
-            f"0 < ε ≤ 1000, such as 0.1. {NOTHING_DRAWN} "
+            f"0 < ε ≤ 1000, such as 0.1.{_decimal_mark(*self.args)} {NOTHING_DRAWN} "
             "Smaller ε protects more: 0.1 to 1 is usual. A float is rounded down to nine places; "
             "a text, a Decimal or a fraction such as 1/3 must be rounded first."
         )
@@ -91,7 +98,7 @@ class InvalidSensitivity(RequestError):
     def __str__(self) -> str:
         return (
             f"Sensitivity {self.args[0]} was asked; a sensitivity is a positive number from "
-            f"2^-900 to 2^900, such as 1 or 0.12. {NOTHING_DRAWN} "
+            f"2^-900 to 2^900, such as 1 or 0.12.{_decimal_mark(*self.args)} {NOTHING_DRAWN} "
             "`lapwing sensitivity` lists the known ones; an answer that no person can change needs no noise."
         )
 
@@ -104,7 +111,7 @@ class InvalidScale(RequestError):
         most = "2^50 for an array" if array else "2^1000"
         return (
             f"Noise scale {asked} was asked; a scale is a positive number from 2^-1000 to {most}, "
-            f"such as 10, 0.5 or 1/3. {NOTHING_DRAWN} "
+            f"such as 10, 0.5 or 1/3.{_decimal_mark(asked)} {NOTHING_DRAWN} "
             "The scale of the Laplace mechanism is sensitivity/ε."
         )
 
@@ -123,7 +130,7 @@ class InvalidBounds(RequestError):
     def __str__(self) -> str:
         low, high, allowed = self.args
         return (
-            f"Bounds {low} to {high} were asked; {allowed}. {NOTHING_DRAWN} "
+            f"Bounds {low} to {high} were asked; {allowed}.{_decimal_mark(low, high)} {NOTHING_DRAWN} "
             "Take bounds from what the column means, never from the data."
         )
 
@@ -134,8 +141,8 @@ class InvalidConfidence(RequestError):
     def __str__(self) -> str:
         return (
             f"Probability {self.args[0]} was asked; "
-            "it lies between 0 and 1, such as 0.95, and at least 10^-300 from both. "
-            f"{NOTHING_DRAWN}"
+            "it lies between 0 and 1, such as 0.95, and at least 10^-300 from both."
+            f"{_decimal_mark(*self.args)} {NOTHING_DRAWN}"
         )
 
 
@@ -144,7 +151,7 @@ class InvalidParameter(RequestError):
 
     def __str__(self) -> str:
         asked, name, allowed = self.args
-        return f"{name} = {asked} was asked; {name} is {allowed}. {NOTHING_DRAWN}"
+        return f"{name} = {asked} was asked; {name} is {allowed}.{_decimal_mark(asked)} {NOTHING_DRAWN}"
 
 
 class MissingParameter(RequestError):

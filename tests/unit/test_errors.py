@@ -181,6 +181,24 @@ def test_the_tree_in_the_docstring_is_the_tree():
     assert issubclass(errors.RequestError, ValueError)
 
 
+@pytest.mark.parametrize(
+    ("error", "comma"),
+    [
+        (errors.InvalidEpsilon("0,5"), True),
+        (errors.InvalidEpsilon("0.5.5"), False),
+        (errors.InvalidSensitivity(",5"), True),
+        (errors.InvalidScale("-1,25 ", False), True),
+        (errors.InvalidBounds("0", "1,5"), True),
+        (errors.InvalidConfidence("0,95"), True),
+        (errors.InvalidParameter("1,5", "weight", "a positive number"), True),
+        (errors.InvalidParameter("F,M", "of", "one of F, M"), False),
+    ],
+)
+def test_a_number_with_a_comma_is_told_the_decimal_mark(error, comma):
+    assert ("The decimal mark is a dot, as in 0.5." in str(error)) == comma
+    assert "  " not in str(error)
+
+
 def test_T24_an_array_given_by_mistake_is_not_printed():
     secret = np.array([123456.5])
     assert "123456" not in str(errors.InvalidEpsilon(secret))
