@@ -25,13 +25,17 @@ from .pipeline import question, released
 from .result import Release
 from .rows_per_person import RowsPerPerson, plan_rows_per_person, rows_found
 
+_SHOWN_RELEASES, _LONGEST_SHOWN = 10, 70
+"""How many releases an error lists, and how long the text of a question is there."""
+
 
 def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery | Bounds | RowsPerPerson | None:
     """Return what an entry of the ledger released, from its record, or None if it has no answer yet."""
     entry = ledger.entry(number)
-    asked = None if entry is None or entry.kind != "charge" else entry.question
-    if entry is None or not isinstance(asked, dict) or not {"split", "keys_per_person", "borders"} & set(asked):
-        raise InvalidParameter(number, "entry", f'the number of a release in ledger "{ledger.where}"')
+    if entry is None or not _is_release(entry):
+        known = _listed(ledger.entries())
+        raise InvalidParameter(number, "entry", f'the number of a release in ledger "{ledger.where}", {known}')
+    asked = entry.question
     if "keys_per_person" in asked:
         keys = _key_plan(schema, entry, asked)
         _refuse_changed(keys.question() == asked, schema, number)
@@ -47,6 +51,26 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery |
         return None
     release = released(plan, ledger, entry, entry.analyst)
     return release if bounded is None else Bounds(release)
+
+
+def _is_release(entry: Entry) -> bool:
+    """Return whether an entry is the charge of a release, or of keys, bounds or rows per person."""
+    known = {"split", "keys_per_person", "borders"}
+    return entry.kind == "charge" and isinstance(entry.question, dict) and not known.isdisjoint(entry.question)
+
+
+def _listed(entries: Sequence[Entry]) -> str:
+    """Say which releases there are, the last ones of many."""
+    found = [entry for entry in entries if _is_release(entry)]
+    if not found:
+        return "which has none yet"
+    texts = []
+    for entry in found[-_SHOWN_RELEASES:]:
+        asked = "".join(letter if letter.isprintable() else "�" for letter in str(entry.question.get("query")))
+        short = asked if len(asked) <= _LONGEST_SHOWN else f"{asked[: _LONGEST_SHOWN - 1]}…"
+        texts.append(f"{entry.number} ({short})")
+    which = "which has" if len(texts) == len(found) else f"which has {len(found):,}, the last of them"
+    return f"{which} {'; '.join(texts)}"
 
 
 def recorded_plan(schema: Schema, entry: Entry) -> Plan | None:

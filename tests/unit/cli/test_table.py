@@ -6,6 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import lapwing as lw
+
 from ..test_source import ROWS, TOML
 from .test_main import run
 
@@ -152,6 +154,25 @@ def test_a_full_disk_is_told_and_not_traced(visits):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "could not be written" in done.stderr
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_a_wrong_number_of_an_entry_lists_the_releases(visits, tmp_path):
+    source = lw.Source.open(visits)
+    lines = [("explain", visits, "99"), ("plot", visits, "99", "--output", str(tmp_path / "x.svg"))]
+    lines.append(("package", visits, "1", "--to", str(tmp_path / "x")))
+    source.release(lw.mean("cost"), by="ward", epsilon="0.1")
+    for line in lines:
+        listed = 'which has 2 (SELECT AVG("cost") FROM "visits" GROUP BY "ward").'
+        assert listed in run(*line, status=2).stderr
+    source.ledger.charge({"query": "ours", "odd": 1}, "0.1")
+    for i in range(11):
+        source.ledger.charge({"query": f"{i}\x1b" + "x" * 100, "split": {}}, "0.01")
+    told = run("explain", visits, "99", status=2).stderr
+    assert "which has 12, the last of them 6 (1�x" in told
+    assert "ours" not in told
+    assert "\x1b" not in told
+    assert told.count("…)") == 10
 
 
 def test_explain_tells_the_whole_way(visits, tmp_path):
