@@ -6,7 +6,7 @@ The text is parsed (sqlglot), every node is checked against a short list of know
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import date
 from difflib import get_close_matches
 from fractions import Fraction
@@ -40,6 +40,7 @@ from .query import (
     negated,
     quoted,
 )
+from .quotes import refuse_quotes
 from .schema import Column, Schema
 
 RECORDED = "recorded"
@@ -253,21 +254,6 @@ def column_name(node: exp.Expression) -> str:
     if not isinstance(node.this, exp.Identifier):
         refuse(node.this)
     return str(node.this.this)
-
-
-def refuse_quotes(tree: exp.Expr, known: Collection[str]) -> None:
-    """Refuse a comparison with an unknown name in double quotes: a text was meant."""
-    folded = {name.casefold() for name in known}
-    for column in tree.find_all(exp.Column):
-        if column.name.casefold() not in folded and _looks_like_text(column):
-            raise UnsupportedQuery(
-                f"a comparison with the unknown column {quotable(quoted(column.name))}",
-                f"Double quotes name a column, and single quotes hold a text: '{quotable(column.name)}'.",
-            )
-
-
-def _looks_like_text(column: exp.Column) -> bool:
-    return bool(column.this.args.get("quoted")) and isinstance(column.parent, exp.Predicate) and not column.table
 
 
 # --- conditions ---

@@ -17,9 +17,10 @@ from sqlglot import exp
 from sqlglot.tokens import Tokenizer
 
 from ..errors import UnsupportedQuery
-from .condition import UNKNOWN_AGGREGATES, only, refuse, refuse_quotes, written
+from .condition import UNKNOWN_AGGREGATES, only, refuse, written
 from .literals import quotable
 from .query import quoted
+from .quotes import refuse_quotes
 from .schema import Schema
 
 _MOST_LEVELS = 5

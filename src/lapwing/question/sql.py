@@ -27,7 +27,7 @@ from .asking import (
     resolved,
 )
 from .bins import equal_bins
-from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse, refuse_quotes
+from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
 from .derived import check_computable
 from .expression import ONE, Choose
 from .foreign_objects import refuse_no_text
@@ -35,6 +35,7 @@ from .grouping import grouping_keys, grouping_of, is_grouping, is_key, key_of
 from .literals import check_expression, check_literals
 from .quantiles import quantile_of
 from .query import Condition, Query, Statistic, elementary, named, quoted
+from .quotes import refuse_quotes
 from .ratios import ratio_of
 from .rewrite import plain
 from .schema import MOST_BINS, Column, Schema

@@ -11,10 +11,11 @@ from sqlglot import exp
 from .. import exact
 from ..errors import UnsupportedQuery
 from .asking import resolved
-from .condition import refuse_quotes, written
+from .condition import written
 from .cut import PARTS, Cut, answer_columns, cut_of, parsed_cut
 from .derived import with_derived
 from .query import Query
+from .quotes import refuse_quotes
 from .rewrite import is_aggregate, position
 from .schema import Schema
 from .sql import aggregate, checked_statistic, query_of, select_of

@@ -1,0 +1,34 @@
+"""Names that were meant as texts: an unknown column in a comparison, and how to write it instead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlglot import exp
+
+from ..errors import UnsupportedQuery, suggestion
+from .literals import quotable
+from .query import quoted
+
+
+def refuse_quotes(tree: exp.Expr, known: Collection[str]) -> None:
+    """Refuse a comparison with an unknown name: in double quotes or without quotes, a text was meant."""
+    folded = {name.casefold() for name in known}
+    for column in tree.find_all(exp.Column):
+        if column.name.casefold() in folded or column.table or not isinstance(column.parent, exp.Predicate):
+            continue
+        what, text = f"a comparison with the unknown column {quotable(quoted(column.name))}", quotable(column.name)
+        if column.this.args.get("quoted"):
+            raise UnsupportedQuery(what, f"Double quotes name a column, and single quotes hold a text: '{text}'.")
+        if _other_side(column).casefold() in folded:
+            meant = suggestion(column.name, known)
+            raise UnsupportedQuery(what, f"A text stands in single quotes: write '{text}'.{meant}")
+
+
+def _other_side(column: exp.Column) -> str:
+    """Return the name of the column that a name is compared with, by =, <> or IN; nothing if there is none."""
+    compared = column.parent
+    if not isinstance(compared, exp.EQ | exp.NEQ | exp.In):
+        return ""
+    other = compared.this if column is not compared.this else compared.args.get("expression")
+    return other.name if isinstance(other, exp.Column) else ""
