@@ -126,4 +126,11 @@ def check_writable(output: Path, force: bool, precious: bool) -> None:
     folder, device = output.resolve().parent, output.exists() and not output.is_file()
     needed = [*([] if device else [folder]), *([output] if output.exists() else [])]
     if not folder.is_dir() or not all(os.access(each, os.W_OK) for each in needed):
-        raise click.UsageError(f"{output} cannot be written")
+        raise click.UsageError(f"{output} cannot be written: {why_not(folder)}")
+
+
+def why_not(folder: Path) -> str:
+    """Say why nothing can be written to a folder, and what to do."""
+    if folder.is_dir():
+        return "you may not write there: give another place"
+    return f"{folder} {'is no folder' if folder.exists() else 'does not exist'}: make this folder, or give another one"

@@ -30,6 +30,7 @@ from .output import (
     progress_bar,
     rows_on_terminal,
     source_argument,
+    why_not,
 )
 from .plot import chart_form, check_chart, one_table, write_chart
 
@@ -318,7 +319,7 @@ def _check_folder(output: Path, precious: bool) -> None:
         raise click.UsageError(f"{output} is not empty: give another folder")
     place = output if output.exists() else output.parent
     if not place.is_dir() or not os.access(place, os.W_OK):
-        raise click.UsageError(f"{output} cannot be written")
+        raise click.UsageError(f"{output} cannot be written: {why_not(place)}")
 
 
 def _write(made: Release | Comparison, form: str, output: str | None) -> None:

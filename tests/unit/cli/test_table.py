@@ -175,6 +175,16 @@ def test_a_wrong_number_of_an_entry_lists_the_releases(visits, tmp_path):
     assert told.count("…)") == 10
 
 
+def test_a_folder_that_does_not_exist_is_named(visits, tmp_path):
+    asked = ["release", visits, "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--output"]
+    for name in ("no/x.csv", "no/y/"):
+        told = run(*asked, str(tmp_path / name), status=2).stderr
+        assert "does not exist: make this folder, or give another one" in " ".join(told.split())
+    (tmp_path / "file").write_text("")
+    assert "is no folder" in " ".join(run(*asked, str(tmp_path / "file/x.csv"), status=2).stderr.split())
+    assert not (tmp_path / "visits.ledger").exists()
+
+
 def test_explain_tells_the_whole_way(visits, tmp_path):
     run("release", visits, ASKED, "--epsilon", "1")
     text = run("explain", visits, "2").stdout
