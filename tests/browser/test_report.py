@@ -1,5 +1,6 @@
 """The pages of releases in a real browser: nothing is cut off, nothing is asked of a host, long tables are paged."""
 
+import html
 import json
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 import lapwing as lw
 from lapwing.auditing.audit import Audit, Verdict
 from lapwing.auditing.finding import Finding
+from lapwing.pages.document import escaped
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -108,6 +110,21 @@ def test_a_page_is_whole_in_light_and_dark_wide_and_narrow(browser, tmp_path, na
         assert file.stat().st_size < 2_000_000
     if name == "cut":
         assert "cut at" in file.read_text()
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_every_page_of_a_long_table_shows_odd_texts_as_python_does(browser, tmp_path):
+    odd = ["\u202eright to left", "\x1b[31mred", "a\u00a0b\u2028c", "می\u200cخواهم", "\ue000 private", "</script><b>"]
+    answer = source(tmp_path, [f"{i}{odd[i % 6]}" for i in range(400)]).release(lw.count(), by="ward", epsilon=1)
+    file = tmp_path / "page.html"
+    answer.to_html(file)
+    page = browser.open(file)
+    for start in (0, 100):
+        heads = page.evaluate("[...document.querySelectorAll('#lapwing-table-0 tbody th')].map(th => th.textContent)")
+        keys = [row["ward"] for row in answer.rows[start : start + 100]]
+        assert heads == [html.unescape(escaped(key)) for key in keys]
+        page.click("text=Next")
+    assert browser.complaints == []
 
 
 @pytest.mark.usefixtures("frozen_noise")

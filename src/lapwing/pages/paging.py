@@ -99,6 +99,7 @@ SCRIPT = (
     return [make("td", {}, text), make("td", {class: "draw"}, drawn)];
   };
   const word = (key, total) => key === null ? total : key === true ? "True" : key === false ? "False" : String(key);
+  const visible = text => text.replace(/(?![ \n\t\u200c\u200d])[\p{C}\p{Z}]/gu, "\ufffd");  // as `escaped` does
 
   for (const each of plain.tables) {
     const table = document.getElementById(each.id), pager = document.getElementById(`${each.id}-pager`);
@@ -109,7 +110,7 @@ SCRIPT = (
     const line = (row, before) => {
       const keys = texts(row), same = before && keys.slice(0, each.outer).every((key, i) => key === before[i]);
       const made = make("tr", {}, ...keys.map((key, i) => make(i ? "td" : "th",
-        {class: `key${i < each.outer ? " outer" : ""}`, ...(i ? {} : {scope: "row"})}, key)));
+        {class: `key${i < each.outer ? " outer" : ""}`, ...(i ? {} : {scope: "row"})}, visible(key))));
       if (same && each.outer) made.classList.add("again");
       if (each.keys.some(name => row[name] === null)) made.classList.add("total");
       for (const how of each.statistics) made.append(...number(row[how.name], how));
@@ -144,7 +145,7 @@ SCRIPT = (
     find.setAttribute("aria-label", "Find groups whose keys have this text");
     find.addEventListener("input", () => {
       const asked = find.value.toLowerCase();
-      found = asked ? all.filter(row => texts(row).join("\n").toLowerCase().includes(asked)) : all;
+      found = asked ? all.filter(row => visible(texts(row).join("\n")).toLowerCase().includes(asked)) : all;
       page = 0;
       show();
     });

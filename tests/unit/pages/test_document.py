@@ -2,11 +2,14 @@
 
 import json
 import re
+import sys
+import unicodedata
 
 import pytest
 
 from lapwing.pages import document as parts
 from lapwing.pages.numbers import KeyHead, NumberHead, NumberTable
+from lapwing.pages.paging import SCRIPT
 from lapwing.pages.style import DARK, LIGHT, STYLE
 
 HOSTILE = ["<script>alert(1)</script>", "</script><!--", "\"'&<>", "=1+1", "a\nb\x00\x1b[31m", "\u202eabc", "x" * 9999]
@@ -61,6 +64,15 @@ def test_a_page_asks_no_host_and_runs_no_script_of_others():
     assert re.search(r"script-src 'sha256-[^']{44}'$", policy)
     assert "unsafe" not in policy
     assert not re.search(r"(?:src|href)=\"(?!data:,)", page)
+
+
+def test_every_page_of_a_long_table_hides_the_characters_that_the_first_one_hides():
+    assert r'visible = text => text.replace(/(?![ \n\t\u200c\u200d])[\p{C}\p{Z}]/gu, "\ufffd");' in SCRIPT
+    kept = " \n\t\u200c\u200d"
+    for character in map(chr, [*range(0x20000), 0xE0001, 0xF0000, sys.maxunicode]):
+        hidden = character not in kept and unicodedata.category(character)[0] in "CZ"
+        assert hidden == (parts.escaped(character) == "�" != character), hex(ord(character))
+    assert SCRIPT.count("visible(") == 2  # what is shown, and what is looked for
 
 
 def test_joined_letters_are_kept():
