@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _SHOWN_TABLES = 20
 """How many tables an error lists."""
 
+_SYNTHETIC = "synthetic"
+"""The column of synthetic rows that says what they are."""
 
 CLIPPED = "Negative numbers are shown as 0: do not add them up."
 FITTED = (
@@ -133,12 +135,18 @@ class Afterwards:
                 "Synthetic rows need the number of rows in several tables",
                 'Release lw.count() by=lw.cube("a", "b"), or with GROUP BY CUBE (a, b).',
             )
-        numbers = synthetic_rows(self._estimator.view(counted[0]), n)
         keys = {each.at: each for each in self.key_columns if each.is_key}
+        for key in keys.values():
+            if key.name.casefold() == _SYNTHETIC:
+                raise InvalidRequest(
+                    f'Synthetic rows have a column "{_SYNTHETIC}", and a key has this name too',
+                    f'Name the key: SELECT "{key.name}" AS another_name, ….  The recorded answer costs nothing.',
+                )
+        numbers = synthetic_rows(self._estimator.view(counted[0]), n)
         known = {keys[at]: found for at, found in numbers.items() if at in keys}
         columns = {each.name: [each.keys[i] for i in found.tolist()] for each, found in known.items()}
-        size = max(map(len, columns.values()), default=0)
-        return {**columns, "synthetic": [True] * size}
+        size = max(map(len, numbers.values()), default=0)
+        return {**columns, _SYNTHETIC: [True] * size}
 
     def difference(self, *, by: str, of: Any, to: Any) -> Comparison:
         """Return each number of the groups of one key minus that of another, such as by="sex", of="F", to="M".

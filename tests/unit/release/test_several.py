@@ -433,6 +433,28 @@ def test_synthetic_rows_have_the_tables_of_the_view(people):
         asked(people, lw.count(), by="sex").to_rows()
 
 
+def test_synthetic_rows_of_the_total_are_as_many_as_of_the_tables(people):
+    answer = asked(people, lw.count(), by=lw.cube("sex", "edu"))
+    assert answer.table().to_rows(7) == {"synthetic": [True] * 7}
+    assert len(answer.table().to_rows()["synthetic"]) == len(answer.to_rows()["synthetic"]) > 0
+
+
+@pytest.mark.usefixtures("frozen_noise")
+@pytest.mark.parametrize("name", ["synthetic", "Synthetic"])
+def test_a_key_that_is_called_synthetic_is_not_overwritten(tmp_path, name):
+    table = pd.DataFrame({name: ["a", "b"] * 50, "k": ["x"] * 100})
+    columns = {name: lw.keys("a", "b"), "k": lw.keys("x", "y")}
+    source = lw.Source(table, name="t", columns=columns, epsilon=10, ledger=tmp_path / "t.ledger")
+    answer = source.release(lw.count(), by=lw.cube(name, "k"), epsilon=1)
+    for n in (None, 3):
+        with pytest.raises(errors.InvalidRequest, match=f'SELECT "{name}" AS another_name'):
+            answer.to_rows(n)
+    assert set(answer.table("k").to_rows(3)) == {"k", "synthetic"}
+    other = source.sql(f'SELECT "{name}" AS another_name, k, COUNT(*) FROM t GROUP BY CUBE ({name}, k)', epsilon=1)
+    assert other.repeated
+    assert set(other.to_rows(3)) == {"another_name", "k", "synthetic"}
+
+
 def test_one_table_has_a_chart(people):
     pytest.importorskip("altair", reason="altair is not installed here: `make install` brings it")
     answer = asked(people, lw.count(), by=lw.cube("sex", "edu"))
