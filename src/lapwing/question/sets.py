@@ -40,6 +40,9 @@ MOST_MARGINS = 2**11
 MOST_SET_CELLS = 50_000_000
 """How many cells all asked tables may have together."""
 
+_LARGEST_WEIGHT = 10**15
+"""How much a table may count at most; its inverse is the least."""
+
 _FITTING = ("count", "sum", "mean", "variance", "std", "proportion")
 _REFUSED = {
     "quantile": "quantiles, minima or maxima",
@@ -259,4 +262,12 @@ def table_weights(query: Query, given: object) -> dict[KeyTable, Fraction]:
                 f"A weight for the table {table_text(tuple(names))}", "the question does not ask for it", "Ask for it."
             )
         weights[found] = weight
-    return {table: exact.positive(weight, "weight") for table, weight in weights.items()}
+    return {table: _table_weight(weight) for table, weight in weights.items()}
+
+
+def _table_weight(given: Number) -> Fraction:
+    """Return the weight of a table: a number with which floats can compute."""
+    weight = exact.positive(given, "weight")
+    if not Fraction(1, _LARGEST_WEIGHT) <= weight <= _LARGEST_WEIGHT:
+        raise InvalidParameter(given, "weight", "a positive number from 10^-15 to 10^15, for a table")
+    return weight

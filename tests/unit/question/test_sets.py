@@ -302,6 +302,17 @@ def test_what_is_no_table_is_refused(make, error):
         make()
 
 
+@pytest.mark.parametrize("objective", ["mean", "minimax", "cells"])
+@pytest.mark.parametrize("weight", ["1e400", "1e-400", "1000000000000001", 1e300])
+def test_a_weight_of_a_table_that_floats_cannot_hold_is_refused(tmp_path, weight, objective):
+    columns = {"a": lw.keys("x", "y"), "b": lw.keys("x", "y")}
+    source = lw.Source(tmp_path / "t.csv", name="t", columns=columns, epsilon=1, ledger=tmp_path / "t.ledger")
+    asked = {"by": lw.sets(("a", "b"), ()), "epsilon": 1, "objective": objective}
+    with pytest.raises(errors.InvalidParameter, match=r"from 10\^-15 to 10\^15, for a table"):
+        source.plan(lw.count(), **asked, weights={(): weight})
+    assert source.plan(lw.count(), **asked, weights={(): "1e15", ("a", "b"): "1e-15"}).several is not None
+
+
 def test_tables_can_have_weights():
     query = asked("CUBE (a, b)")
     weights = table_weights(query, {("B", "a"): 4, "a": "0.5", (): 2})
