@@ -137,10 +137,8 @@ class Numbers:
 
     def tooltips(self, altair: Any) -> list[Any]:
         """Return what is shown when a number is pointed at."""
-        keys = [
-            altair.Tooltip(field=f"k{j}", type="nominal", title=_told_apart(harmless(key.title)))
-            for j, key in enumerate(self.keys)
-        ]
+        titles = distinct([_told_apart(harmless(key.title)) for key in self.keys])
+        keys = [altair.Tooltip(field=f"k{j}", type="nominal", title=title) for j, title in enumerate(titles)]
         ends = [altair.Tooltip(field=each, type="quantitative", format=",") for each in ("value", "low", "high")]
         marks = {each.quality for each in self.drawn} - {""}
         return [*keys, *ends, *([altair.Tooltip(field="quality", type="nominal")] if marks else [])]

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
-from itertools import product
+from itertools import pairwise, product
 
 import pandas as pd
 import pytest
@@ -12,6 +12,7 @@ import lapwing as lw
 from lapwing import errors
 from lapwing.charts.numbers import ROWS, ChartKey, Drawn, Numbers
 from lapwing.charts.panels import chart_of
+from lapwing.charts.wording import harmless
 
 from .drawing import drawn, rows, vl_convert, whole, words
 
@@ -163,6 +164,33 @@ def test_hostile_texts_stay_texts(visits, capfd):
     assert "\u202e" not in whole(chart)
     assert len({row["group"] for row in rows(chart)}) == len(HOSTILE)
     assert "</script><script>" not in chart.to_html()
+
+
+@pytest.mark.parametrize("kind", ["points", "lines", "heatmap"])
+def test_the_lines_of_a_tooltip_are_told_apart(kind):
+    titles = "image", "title", "value", "low", "high", "quality", "a", "a", "</script><b>"
+    for one, other in pairwise(titles):
+        keys = ChartKey(one, ("x", "y"), (0, 1)), ChartKey(other, ("x", "y"), (0, 1))
+        shown = Numbers("n", (), "n", keys, (Drawn(5.0, 4.0, 6.0, quality="good"),) * 2)
+        tips = _tooltips(chart_of([shown], kind, "light", None, "", []).to_dict())
+        assert tips
+        for tip in tips:
+            lines = [each.get("title", each["field"]) for each in tip]
+            assert len(set(lines)) == len(lines) == 6  # those of Vega are an object with a field for each line
+            assert lines[2:] == ["value", "low", "high", "quality"]
+            assert not {"image", "title"} & set(lines)  # Vega shows these in another way
+            assert not any("</" in line for line in lines)
+            assert lines[0].rstrip("\u200b") == harmless(one)
+
+
+def _tooltips(spec):
+    """Return all tooltips in a chart."""
+    if isinstance(spec, list):
+        return [tip for each in spec for tip in _tooltips(each)]
+    if not isinstance(spec, dict):
+        return []
+    mine = [spec["tooltip"]] if isinstance(spec.get("tooltip"), list) else []
+    return mine + [tip for name, each in spec.items() if name != "tooltip" for tip in _tooltips(each)]
 
 
 def test_equal_labels_have_lines_of_their_own(tmp_path, capfd):
