@@ -1,5 +1,7 @@
 """Charts of plans and ledgers, themes, and charts as files."""
 
+import base64
+import hashlib
 import json
 import re
 from fractions import Fraction as F
@@ -212,6 +214,8 @@ def test_a_page_loads_nothing_and_no_text_ends_its_script(visits):
     assert json.loads(spec)["datasets"]
     assert re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page.replace(_script(page), "")) == []
     assert "import(" not in _script(page)
+    digest = base64.b64encode(hashlib.sha256(_script(page).encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}' 'unsafe-eval';" in head
 
 
 def _script(page):

@@ -1,5 +1,7 @@
 """Pieces of HTML: what others wrote stays text, colors can be read, styles stay inside."""
 
+import base64
+import hashlib
 import json
 import re
 import sys
@@ -64,6 +66,17 @@ def test_a_page_asks_no_host_and_runs_no_script_of_others():
     assert re.search(r"script-src 'sha256-[^']{44}'$", policy)
     assert "unsafe" not in policy
     assert not re.search(r"(?:src|href)=\"(?!data:,)", page)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_the_policy_has_the_hashes_of_the_script_and_the_style_of_the_page(text):
+    page = parts.document(text, parts.paragraph(text), parts.data("d", text), script=SCRIPT)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    for kind in ("script", "style"):
+        inside = re.findall(rf"(?s)<{kind}>(.*?)</{kind}>", page)
+        digests = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in inside]
+        assert re.findall(rf"{kind}-src '([^;]*)'", policy) == [f"sha256-{each}" for each in digests]
+    assert re.findall(r"(?s)<script>(.*?)</script>", page) == [SCRIPT]
 
 
 def test_every_page_of_a_long_table_hides_the_characters_that_the_first_one_hides():
