@@ -19,12 +19,12 @@ from ..measure.linear import as_integers
 from ..measure.measurement import Estimate
 from ..measure.quotients import Bars, Slot, clipped, difference, fieller, quotient, weighted
 from ..noise.weighted import EqualDraws, margin_of
+from ..plan.naming import about_statistic
 from ..plan.plan import Plan
 from ..plan.weighing import Weighing, cannot_be_negative, public_range, weighing
 from ..question.codes import Key, written
 from ..question.query import Statistic
 from .columns import KeyColumn
-from .legend import about_statistic
 
 _LARGEST = 2**62
 

@@ -162,7 +162,8 @@ class Comparison:
         keys: list[dict[str, Any]] = [
             {"name": each.name, "kind": "label" if each.is_label else "key"} for each in self.key_columns
         ]
-        return [*keys, *({"name": each.name, "kind": each.kind, **about_compared(plan, each)} for each in self.compared)]
+        compared = ({"name": each.name, "kind": each.kind, **about_compared(plan, each)} for each in self.compared)
+        return [*keys, *compared]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison for JSON (docs/reference/json.md)."""

@@ -6,9 +6,6 @@ from fractions import Fraction
 
 from .. import exact
 from ..plan.left_out import shown_name
-from ..plan.naming import about_key as about_key
-from ..plan.naming import about_statistic as about_statistic
-from ..plan.naming import axis as axis
 from ..plan.plan import Plan
 from ..question.query import elementary
 from ..question.schema import Schema

@@ -10,12 +10,13 @@ from ..measure.measurement import Estimate
 from ..pages import document as parts
 from ..pages.numbers import KeyHead, NumberHead, NumberTable, Row, as_rows
 from ..pages.paging import SCRIPT
+from ..plan.naming import about_key
 from ..plan.plan import Plan
 from ..plan.weighing import cannot_be_negative
 from ..question.cut import WHOLE
 from . import account
 from .columns import KeyColumn, total_name
-from .legend import about_key, legend, percent
+from .legend import legend, percent
 from .quality import Marks, statistic_range
 
 if TYPE_CHECKING:

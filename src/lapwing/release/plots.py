@@ -15,13 +15,14 @@ from ..charts.numbers import ChartKey, Drawn, Numbers
 from ..charts.panels import chart_of
 from ..errors import InvalidParameter, InvalidRequest
 from ..measure.measurement import Estimate
+from ..plan.naming import about_key, about_statistic, axis
 from ..plan.plan import Plan
 from ..question.cut import WHOLE
 from ..question.query import Statistic
 from .columns import KeyColumn, key_texts, total_name
 from .comparing import about_compared
 from .cutting import numbers
-from .legend import about_key, about_statistic, axis, percent
+from .legend import percent
 from .quality import NOISY, NOTHING, UNKNOWN, Marks, statistic_range
 
 if TYPE_CHECKING:

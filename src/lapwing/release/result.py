@@ -26,6 +26,7 @@ from ..measure.linear import Groups, Noisy
 from ..measure.measurement import Estimate
 from ..noise.mechanism import NINETY_FIVE
 from ..optional import library
+from ..plan.naming import about_key, about_statistic
 from ..plan.plan import Plan, bar_confidence, level_of
 from ..plan.weighing import cannot_be_negative
 from ..question.codes import Key
@@ -37,7 +38,7 @@ from .cutting import numbers
 from .estimate import Estimator
 from .files import in_place_of, write_parquet
 from .groups import GroupKeys
-from .legend import about_key, about_statistic, legend, percent, protects
+from .legend import legend, percent, protects
 from .page import release_cell, release_page
 from .quality import Marks, bounded, suppressed, told
 from .recorded import age, charged, modified_after
