@@ -19,11 +19,9 @@ from shlex import quote
 from typing import Any, TypeVar
 
 from . import exact, source_file
-from .engine.connect import connect, connect_joins, is_url
+from .engine.connect import connect, connect_joins, is_url, public_rows_of
 from .engine.dialect import Dialect
-from .engine.table import Table
 from .errors import (
-    ConflictingParameters,
     InvalidParameter,
     InvalidSource,
     LapwingError,
@@ -36,20 +34,20 @@ from .ledger.place import Place, beside, default, file_name
 from .measure.cells import Progress
 from .noise.entropy import SYSTEM, Entropy
 from .noise.mechanism import NINETY_FIVE
+from .plan.asked import plan_asked
 from .plan.plan import Plan, bar_confidence
-from .plan.planning import make_plan
-from .question import sql
 from .question.arguments import by_name
-from .question.cut import WHOLE, Cut
+from .question.cut import WHOLE
 from .question.derivation import Derivation
 from .question.described import described_schema
+from .question.example import example_columns
 from .question.file import AS_USUAL, File
 from .question.join import Join, check_joins
 from .question.quality import USUAL, Quality
-from .question.query import Query, Statistic
+from .question.query import Statistic
 from .question.schema import Column, Schema
-from .question.sets import Keys, KeyTable, Objective, Weights
-from .question.statement import read
+from .question.schema_json import describe
+from .question.sets import Keys, Objective, Weights
 from .question.within import check_within
 from .release.bounds import Bounds, find_bounds, plan_bounds
 from .release.discover import Discovery, KeyPlan, discover, plan_keys
@@ -114,7 +112,7 @@ class Source:
             raise InvalidParameter(file, "file", "lw.file(…)")
         described = (name, columns, person, rows_per_person, neighbors, version)
         self._table = connect(table, name, file or AS_USUAL)
-        every_row_counts = _public_rows(self._table, public_rows, person, neighbors)
+        every_row_counts = public_rows_of(self._table, public_rows, person, neighbors)
         self._declared = dict(columns) if isinstance(columns, Mapping) else columns
         schema = described_schema(*described, every_row_counts=every_row_counts, file=file or AS_USUAL, quality=quality)
         self.schema: Schema = self._joined(schema, table, joins)
@@ -199,6 +197,17 @@ class Source:
         ledger = opened or open_existing(self._place.found(self.name))
         return None if ledger is None else ledger.remaining
 
+    def describe(self) -> dict[str, Any]:
+        """Return what is public about the source, for JSON: what is declared, and not where the table is."""
+        return describe(self.schema, self._declared)
+
+    def example(self, rows: int = 10) -> dict[str, list[Any]]:
+        """Return invented rows, as columns: made of the declarations alone, to try questions on; no data is read.
+
+        The same number of rows is always the same rows.  Their numbers say nothing about the table.
+        """
+        return example_columns(self.schema, rows)
+
     def holds(self, file: Path) -> bool:
         """Return whether a file is the ledger, is a part of the table, or would become one."""
         tables = [self._table, *self._table.joined.values()]
@@ -238,25 +247,12 @@ class Source:
             rows_per_person: plan as if the source declared this number, to compare what each costs.
         """
         schema = self.schema if rows_per_person is None else self.schema.counting(rows_per_person)
-        query, cut, tables = self._asked(statistics, by, where, weights)
-        if isinstance(error, Mapping):
-            for name in error:
-                if not isinstance(name, str):
-                    raise InvalidParameter(name, "name in error", "that of a statistic")
-            query, error = sql.aimed(query, error), None
-        plan = make_plan(
-            schema,
-            query,
-            epsilon=epsilon,
-            error=error,
-            confidence=confidence,
-            rows=rows,
-            intervals=intervals,
-            tables=tables,
-            objective=objective,
-        )
+        plan = plan_asked(
+            schema, statistics, by, where, epsilon=epsilon, error=error, weights=weights, objective=objective,
+            confidence=confidence, rows=rows, intervals=intervals,
+        )  # fmt: skip
         plan = replace(plan, clipped=clipped(plan, self._ledger_if_any() if plan.bounded else None))
-        return replace(plan, lacking=self._lacking() if plan.parts else None, shown=cut).on(self.dialect)
+        return replace(plan, lacking=self._lacking() if plan.parts else None).on(self.dialect)
 
     def _lacking(self) -> str | None:
         """Return why a release would be refused: no total ε is given; None if it would not be."""
@@ -306,11 +302,11 @@ class Source:
             progress: a function called with the share done so far, 0 to 1, while the engine runs.
             entropy: the source of randomness; change it only in tests.
         """
-        query, cut, tables = self._asked(statistics, by, where, weights)
-        plan = make_plan(
-            self.schema.anew(), query, epsilon=epsilon, confidence=confidence, intervals=intervals,
-            tables=tables, objective=objective,
+        plan = plan_asked(
+            self.schema.anew(), statistics, by, where, epsilon=epsilon, weights=weights, objective=objective,
+            confidence=confidence, intervals=intervals,
         )  # fmt: skip
+        plan, cut = replace(plan, shown=WHOLE), plan.shown
         ledger = self.ledger if plan.parts else None
         known = None if ledger is None else from_record(plan, ledger, analyst)
         release = known or make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
@@ -448,51 +444,7 @@ class Source:
         check_within(other.schema)
         return other
 
-    def _asked(
-        self,
-        statistics: Sequence[Statistic | Sequence[Statistic] | str],
-        by: Keys | None,
-        where: str | None,
-        weights: Weights | None,
-    ) -> tuple[Query, Cut, dict[KeyTable, Number]]:
-        """Return the question, what is shown of its answer, and how much each of several tables counts."""
-        cut = WHOLE
-        if len(statistics) == 1 and isinstance(statistics[0], str):
-            if by or where is not None:
-                given = "by" if by else "where"
-                raise ConflictingParameters("SQL", given, "Put it into the SQL, as GROUP BY or WHERE.")
-            query, cut = read(statistics[0], self.schema)
-        else:
-            query = sql.make_query(statistics, by, where, self.schema)  # type: ignore[arg-type]
-        if not isinstance(weights, Mapping):
-            return query if weights is None else sql.weighted(query, weights, self.schema), cut, {}
-        columns = {name: weight for name, weight in weights.items() if not isinstance(name, tuple)}
-        tables = {table: weight for table, weight in weights.items() if isinstance(table, tuple)}
-        return sql.weighted(query, columns, self.schema), cut, tables
-
 
 def _beside(file: Path, table: str) -> str:
     """Return a table that a source file names: a URL, another table of one (#), or a path relative to the file."""
     return table if is_url(table) or table.startswith("#") else str(file.parent / table)
-
-
-def _public_rows(table: Table, said: object, person: object, neighbors: object) -> bool:
-    """Return whether the number of rows is public under change_one: as declared, and by default if it is stored."""
-    if said is None:
-        return table.stored
-    if not isinstance(said, bool):
-        raise InvalidParameter(said, "public_rows", "true or false")
-    if said and table.is_csv:
-        raise InvalidSource(
-            table.name,
-            "says public_rows, but a row of its file may be left out because of what is in it",
-            "Use Parquet, or leave public_rows out.",
-        )
-    if said and (neighbors != "change_one" or person is not None):
-        why = "has a person column" if person is not None else 'protects whether a row is there ("add_remove")'
-        raise InvalidSource(
-            table.name,
-            f"says public_rows, but {why}",
-            'public_rows needs neighbors = "change_one" and no person column: leave it out.',
-        )
-    return said

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,7 @@ from ..exact import text
 from .output import format_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from ..ledger.entry import Budget, Entry
+    from ..ledger.entry import Entry
     from ..ledger.ledger import Ledger
 
 note_option = click.option("--note", metavar="TEXT", help="The reason, for those who read the ledger later.")
@@ -123,7 +123,7 @@ def total(where: str, epsilon: str, delta: str | None, note: str | None, form: s
 def analysts(ctx: click.Context, form: str) -> None:
     """List the analysts, or add one, or set a cap."""
     if ctx.invoked_subcommand is None:
-        found = [_amounts(each) for each in _open(ctx.obj).analysts()]
+        found = [each.to_dict() for each in _open(ctx.obj).analysts()]
         if form == "json":
             print_json(analysts=found)
         else:
@@ -154,11 +154,11 @@ def cap(where: str, name: str, epsilon: str, note: str | None, form: str) -> Non
 
 def _show(opened: Ledger, form: str) -> None:
     entries, whole, delta = opened.entries(), opened.budget(), opened.delta
-    people = [_amounts(each) for each in opened.analysts()]
+    people = [each.to_dict() for each in opened.analysts()]
     answers = {entry.charge: entry.number for entry in entries if entry.kind == "answer"}
     if form == "json":
-        told = [{**_fields(e), "answered_by": answers.get(e.number)} for e in entries]
-        print_json(ledger=opened.where, epsilon=_amounts(whole), delta=_amounts(delta), analysts=people, entries=told)
+        told = [{**e.to_dict(), "answered_by": answers.get(e.number)} for e in entries]
+        print_json(ledger=opened.where, epsilon=whole.to_dict(), delta=delta.to_dict(), analysts=people, entries=told)
         return
     left = f"ε: {text(whole.remaining)} left of {text(whole.total)}"
     left_delta = f", δ: {text(delta.remaining)} left of {text(delta.total)}" if delta.total else ""
@@ -186,29 +186,6 @@ def _what(entry: Entry) -> str:
     return meaning + (f": {entry.note}" if entry.note else "")
 
 
-def _fields(entry: Entry) -> dict[str, Any]:
-    """Return an entry as JSON holds it; amounts are exact texts."""
-    return {
-        "entry": entry.number,
-        "time": entry.time,
-        "kind": entry.kind,
-        "analyst": entry.analyst,
-        "question": entry.question,
-        "epsilon": None if entry.epsilon is None else text(entry.epsilon),
-        "delta": None if entry.delta is None else text(entry.delta),
-        "note": entry.note,
-        "spent": text(entry.spent),
-        "charge": entry.charge,
-        "answered": entry.answered,
-        "hash": entry.hash,
-    }
-
-
-def _amounts(budget: Budget) -> dict[str, str]:
-    amounts = {name: text(getattr(budget, name)) for name in ("total", "spent", "remaining")}
-    return amounts if budget.analyst is None else {"analyst": budget.analyst, **amounts}
-
-
 def _amount(value: Fraction | None) -> str:
     return "" if value is None else text(value)
 
@@ -220,7 +197,7 @@ def _print_budgets(title: str, found: list[dict[str, str]]) -> None:
 def _tell(entry: Entry, form: str) -> None:
     """Confirm an entry that the owner made."""
     if form == "json":
-        print_json(**_fields(entry))
+        print_json(**entry.to_dict())
     else:
         what = f"cap of {entry.analyst}" if entry.analyst else "total"
         note = f" ({entry.note})" if entry.note else ""

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from ..errors import InvalidAddress, InvalidSource
+from ..errors import InvalidAddress, InvalidParameter, InvalidSource
 from ..question.file import AS_USUAL, File
 from ..question.join import Join
 from .duckdb import DuckDBTable
@@ -88,3 +88,25 @@ def public(table: Table, given: str) -> str:
     server, *settings = where.split(";")
     kept = [each for each in settings if each.partition("=")[0] in _HARMLESS]
     return ";".join([re.sub("^sc://[^/]*@", "sc://", server), *kept]) + f"#{name}"
+
+
+def public_rows_of(table: Table, said: object, person: object, neighbors: object) -> bool:
+    """Return whether the number of rows is public under change_one: as declared, and by default if it is stored."""
+    if said is None:
+        return table.stored
+    if not isinstance(said, bool):
+        raise InvalidParameter(said, "public_rows", "true or false")
+    if said and table.is_csv:
+        raise InvalidSource(
+            table.name,
+            "says public_rows, but a row of its file may be left out because of what is in it",
+            "Use Parquet, or leave public_rows out.",
+        )
+    if said and (neighbors != "change_one" or person is not None):
+        why = "has a person column" if person is not None else 'protects whether a row is there ("add_remove")'
+        raise InvalidSource(
+            table.name,
+            f"says public_rows, but {why}",
+            'public_rows needs neighbors = "change_one" and no person column: leave it out.',
+        )
+    return said

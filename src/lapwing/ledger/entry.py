@@ -41,6 +41,23 @@ class Entry:
     repeated: bool = False
     recorded_at: str | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry for JSON, without its answer; amounts are exact texts."""
+        return {
+            "entry": self.number,
+            "time": self.time,
+            "kind": self.kind,
+            "analyst": self.analyst,
+            "question": self.question,
+            "epsilon": None if self.epsilon is None else exact.text(self.epsilon),
+            "delta": None if self.delta is None else exact.text(self.delta),
+            "note": self.note,
+            "spent": exact.text(self.spent),
+            "charge": self.charge,
+            "answered": self.answered,
+            "hash": self.hash,
+        }
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -54,6 +71,11 @@ class Budget:
     def remaining(self) -> Fraction:
         """What may still be charged."""
         return max(self.total - self.spent, Fraction(0))
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the amounts for JSON, as exact texts."""
+        amounts = {name: exact.text(getattr(self, name)) for name in ("total", "spent", "remaining")}
+        return amounts if self.analyst is None else {"analyst": self.analyst, **amounts}
 
 
 class After(NamedTuple):

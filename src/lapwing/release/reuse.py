@@ -42,14 +42,14 @@ def from_record(plan: Plan, ledger: Ledger, analyst: str | None) -> Release | No
         earlier = recorded_plan(plan.schema, entry)
         if earlier is None or question(earlier) != held:  # the source has changed since
             continue
-        chosen = _within(plan, earlier)
+        chosen = shown_of(plan, earlier)
         found = None if chosen is None else ledger.entry(entry.number)
         if chosen is not None and found is not None:
             return replace(released(chosen, ledger, found, analyst), repeated=True)
     return None
 
 
-def _within(plan: Plan, earlier: Plan) -> Plan | None:
+def shown_of(plan: Plan, earlier: Plan) -> Plan | None:
     """Return the earlier plan, to show some of its tables and statistics; None if it does not have them."""
     asked, held = plan.query, earlier.query
     known = {each.text for each in held.statistics}
