@@ -21,6 +21,7 @@
                                  several tables in one question, for ``by``; all return KeySets
     Plan, Release, Discovery, Bounds, RowsPerPerson
                                  what a source returns, for type annotations
+    connect                      the sources of a server, asked with the same verbs
     check                        does a source fit its table?  For the owner alone: its answer is private
     Ledger                       a budget that lasts, is shared, and cannot be overspent
     audit                        check on this machine that all of this keeps its promises
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from .auditing.functions import audit_function
     from .auditing.mechanisms import audit_mechanism
     from .checking import check
+    from .client.remote import connect
     from .ledger.ledger import Ledger
     from .plan.plan import Plan
     from .release.bounds import Bounds
@@ -89,6 +91,7 @@ __all__ = [
     "audit_mechanism",
     "cdf",
     "check",
+    "connect",
     "count",
     "cube",
     "dates",
@@ -136,6 +139,7 @@ _LATER = {
     "audit_function": "auditing.functions",
     "audit_mechanism": "auditing.mechanisms",
     "check": "checking",
+    "connect": "client.remote",
 }
 """Names that need a database or an engine, and the modules that define them."""
 

@@ -29,6 +29,10 @@ LapwingError
 ├── LedgerError                the record is damaged, busy or out of reach; nothing is granted
 ├── CannotDeclare              keys, bounds or rows per person were looked for, and what was found cannot be declared
 ├── OutputError                an answer is recorded but could not be written
+├── NotSignedIn                a server knows no such token, or it has expired or was revoked
+├── NotAllowed                 a server has nothing of this name that this person may use
+├── ServerError                a server cannot be reached, is too busy, or failed
+├── AccessError                the record of people and tokens is damaged, busy or out of reach
 └── EngineError                the engine failed; its own message is not shown, since it may quote a cell
 
 Every message says what was asked, what is allowed and what happened to data and budget, and, where it is not obvious,
@@ -42,6 +46,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Number
 from shlex import quote
+from typing import Any
 
 NOTHING_DRAWN = "No noise was drawn and nothing was charged."
 
@@ -374,12 +379,56 @@ class OutputError(LapwingError):
         return f'"{path}" could not be written. {kept}: ask again, at no charge.'
 
 
+class NotSignedIn(LapwingError):
+    """NotSignedIn(): why is not said."""
+
+    def __str__(self) -> str:
+        return "A valid token is needed. Nothing was read and nothing was charged."
+
+
+class NotAllowed(LapwingError):
+    """NotAllowed(): the same for what is not there and for what belongs to others."""
+
+    def __str__(self) -> str:
+        return "There is nothing here that you may use. Nothing was read and nothing was charged."
+
+
+class ServerError(LapwingError):
+    """ServerError(what, advice): ``what`` is a sentence without its full stop."""
+
+    def __str__(self) -> str:
+        what, advice = self.args
+        return f"{what}. {advice}"
+
+
+class AccessError(LapwingError):
+    """AccessError(name, what, advice)."""
+
+    def __str__(self) -> str:
+        name, what, advice = self.args
+        return f'The record of people and tokens "{name}" {what}. {advice}'
+
+
 class EngineError(LapwingError):
     """EngineError(source, what, budget, advice)."""
 
     def __str__(self) -> str:
         source, what, budget, advice = self.args
         return f'The table of "{source}" {what}. {budget} {advice}'
+
+
+def as_told(name: str, message: str) -> LapwingError:
+    """Return the error of this name, with the message that another program told; a ServerError for unknown names."""
+    kind = globals().get(name)
+    if not isinstance(kind, type) or not issubclass(kind, LapwingError):
+        kind = ServerError
+    told: Any = type(
+        kind.__name__,
+        (kind,),
+        {"__str__": lambda own: message, "__reduce__": lambda own: (as_told, (name, message)), "__doc__": kind.__doc__},
+    )
+    error: LapwingError = told.__new__(told)
+    return error
 
 
 def no_total(source: str) -> str:

@@ -160,7 +160,24 @@ EXAMPLES = [
         errors.OutputError("a.csv", 4),
         '"a.csv" could not be written. The answer is recorded as entry 4: ask again, at no charge.',
     ),
+    (errors.NotSignedIn(), "A valid token is needed. Nothing was read and nothing was charged."),
+    (errors.NotAllowed(), "There is nothing here that you may use. Nothing was read and nothing was charged."),
+    (errors.ServerError("The server cannot be reached", "Try again."), "The server cannot be reached. Try again."),
+    (
+        errors.AccessError("a.sqlite", "is busy: another process holds it", "Try again."),
+        'The record of people and tokens "a.sqlite" is busy: another process holds it. Try again.',
+    ),
 ]
+
+
+def test_an_error_that_a_server_tells_is_the_error_of_that_name():
+    told = errors.as_told("BudgetExceeded", "Nothing is left.")
+    assert isinstance(told, errors.BudgetExceeded)
+    assert type(told).__name__ == "BudgetExceeded"
+    assert str(told) == str(pickle.loads(pickle.dumps(told))) == "Nothing is left."
+    for other in ("NoSuchError", "__builtins__", "quote", "", "Number"):
+        assert isinstance(errors.as_told(other, "x"), errors.ServerError)
+    assert isinstance(errors.as_told("UnknownName", "x"), KeyError)
 
 
 @pytest.mark.parametrize(("error", "message"), EXAMPLES, ids=lambda e: type(e).__name__)

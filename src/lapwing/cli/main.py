@@ -37,6 +37,7 @@ from .ledger import ledger
 from .output import Decorator, confidence_option, console, format_option, print_json, print_table
 from .package import package
 from .plot import plot
+from .serve import access, serve
 from .table import plan, release
 
 
@@ -92,7 +93,7 @@ def main() -> None:
     """Release statistics about people with the exact Laplace mechanism and an error bar on every number."""
 
 
-for command in (audit, bounds, check, discover, explain, init, ledger, package, plan, plot, release):
+for command in (access, audit, bounds, check, discover, explain, init, ledger, package, plan, plot, release, serve):
     main.add_command(command)
 
 

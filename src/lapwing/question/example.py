@@ -1,7 +1,7 @@
 """Invented rows of a source, made of its declarations alone: to try questions on, before any of the budget is spent.
 
-Nothing here can read the table: a cell is a function of the number of its row and of what is declared.  Keys occur about
-equally often, numbers lie evenly between their bounds, and statistics of these rows say nothing about the
+Nothing here can read the table: a cell is a function of the number of its row and of what is declared.  Keys occur
+about equally often, and numbers lie evenly between their bounds, so statistics of these rows say nothing about the
 data.  The same number of rows is always the same rows.
 """
 

@@ -122,14 +122,14 @@ def _column(fields: Fields) -> Column | Derivation:
         read = _READ.get(fields.get("type", ""), str)
         listed = None if "keys" not in fields else [read(key) for key in fields["keys"]]
         ends = {name: fields.get(name) for name in ("low", "high", "edges")}
-        return expression(fields["expression"], keys=listed, **ends, **shown)  # type: ignore[arg-type]
+        return expression(fields["expression"], keys=listed, **ends, **shown)
     if "recode" in fields:
         return recode(fields["from"], dict(fields["recode"]), other=fields.get("other"), **shown)
     kind, labels = fields["type"], shown.pop("labels")
     read = _READ.get(kind, str)
     missing = [read(code) for code in fields.get("missing", ())]
     if "first" in fields:
-        return dates(fields["first"], fields["last"], missing=missing, **shown)  # type: ignore[arg-type]
+        return dates(fields["first"], fields["last"], missing=missing, **shown)
     listed = None if "keys" not in fields else [read(key) for key in fields["keys"]]
     if "low" in fields:
         ends = {name: fields.get(name) for name in ("low", "high", "edges")}

@@ -39,7 +39,7 @@ NAMES = tuple(_MAKE)
 
 def statistic_to_dict(statistic: Statistic) -> dict[str, Any]:
     """Return a statistic, as ``lw.count()`` and so on make it, for JSON."""
-    fields = {
+    fields: dict[str, Any] = {
         "statistic": statistic.kind,
         "column": statistic.column,
         "condition": statistic.condition,

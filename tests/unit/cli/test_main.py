@@ -20,8 +20,8 @@ def test_every_command_has_help_with_an_example_or_a_title():
     for name in cli.main.commands:
         assert run(name, "--help").stdout.startswith(f"Usage: main {name}")
     assert set(cli.main.commands) == {
-        "audit", "bounds", "check", "demo", "discover", "error", "explain", "init", "ledger", "noise",
-        "package", "plan", "plot", "release", "sensitivity",
+        "access", "audit", "bounds", "check", "demo", "discover", "error", "explain", "init", "ledger", "noise",
+        "package", "plan", "plot", "release", "sensitivity", "serve",
     }  # fmt: skip
 
 

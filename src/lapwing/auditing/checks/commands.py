@@ -105,7 +105,7 @@ OTHERS = {
     "audit": "this audit", "demo": "a made-up table", "error": "public parameters alone", "init": "no ledger",
     "check": "no ledger", "package": "what is recorded: files of the same numbers",
     "sensitivity": "public parameters alone", "noise": "below", "explain": "below", "ledger": "below",
-    "plot": "the record alone",
+    "plot": "the record alone", "serve": "the verbs of Python", "access": "people, tokens and caps: no question",
 }  # fmt: skip
 """Other commands, and what they use."""
 

@@ -1,0 +1,1 @@
+"""The client: sources on a server, asked with the verbs of a source that is here."""

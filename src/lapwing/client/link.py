@@ -1,0 +1,106 @@
+"""HTTP to a server: JSON there and back, TLS verified, the token in a header and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
+
+from ..errors import InvalidRequest, ServerError, as_told
+from ..version import __version__
+
+_LARGEST = 2**31
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A redirect would send the token elsewhere."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+class Link:
+    """A server's address and a token; its repr shows only the address."""
+
+    def __init__(self, url: str, token: str, seconds: float, certificates: str | None) -> None:
+        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+        local = parts.hostname in _LOOPBACK
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
+            raise InvalidRequest("The address of the server cannot be used", "Give one such as https://stats.example.")
+        if parts.scheme == "http" and not local:
+            raise InvalidRequest(
+                "The token would cross the network unencrypted", "Use https://; http:// is for this machine alone."
+            )
+        self.url = url.rstrip("/")
+        self._token, self._seconds = token, seconds
+        handlers: list[Any] = [_NoRedirect, HTTPSHandler(context=ssl.create_default_context(cafile=certificates))]
+        self._opener = build_opener(*handlers, *([ProxyHandler({})] if local else []))
+
+    def __repr__(self) -> str:
+        return f"Link({self.url!r})"
+
+    def get(self, *path: str, **query: Any) -> Any:
+        """Return what the server answers to GET."""
+        return self.call("GET", path, query=query)
+
+    def post(self, *path: str, body: Mapping[str, Any]) -> Any:
+        """Return what the server answers to POST."""
+        return self.call("POST", path, body)
+
+    def call(
+        self,
+        method: str,
+        path: tuple[str, ...],
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the JSON of an answer; raise the error that the server tells."""
+        address = "/".join([self.url, "api/v1", *(quote(part, safe="") for part in path)])
+        asked = {name: value for name, value in (query or {}).items() if value is not None}
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        headers = {"Authorization": f"Bearer {self._token}", "User-Agent": f"lapwing/{__version__}"}
+        headers |= {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
+        if asked:
+            address += f"?{urlencode(asked)}"
+        request = Request(address, data, headers, method=method)  # http and https alone
+        try:
+            with self._opener.open(request, timeout=self._seconds) as response:
+                return _json(response.read(_LARGEST))
+        except HTTPError as refused:
+            with refused:
+                raise _told(refused.code, refused.read(10**6)) from None
+        except ssl.SSLError:
+            raise self._unreachable("cannot be trusted: its certificate is not valid") from None
+        except URLError as error:
+            if isinstance(error.reason, ssl.SSLError):
+                raise self._unreachable("cannot be trusted: its certificate is not valid") from None
+            raise self._unreachable("cannot be reached") from None
+        except (OSError, HTTPException):
+            raise self._unreachable("did not answer") from None
+
+    def _unreachable(self, what: str) -> ServerError:
+        advice = "What was charged stays charged; the same question again completes it at no charge."
+        return ServerError(f"The server {self.url} {what}", advice)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise ServerError("The server's answer is not JSON", "Is this the address of a Lapwing server?") from None
+
+
+def _told(status: int, body: bytes) -> Exception:
+    """Return the error that the server tells."""
+    try:
+        told = json.loads(body)
+        return as_told(str(told["error"]), str(told["message"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        advice = "Is this the address of a Lapwing server?"
+        return ServerError(f"The server answered with status {status}, and not as Lapwing does", advice)

@@ -1,0 +1,345 @@
+"""Sources on a server: the verbs of ``Source``, and the same plans and releases.
+
+The server sends what is declared about a source, and the noisy integers of a release, as JSON.  From these the client
+makes the same ``Plan`` and ``Release`` as the server's, so that error bars, comparisons, charts and files work here as
+there.  Nothing that a server sends is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from fractions import Fraction
+from functools import cached_property
+from os import PathLike
+from threading import Event
+from typing import Any
+
+from .. import exact
+from ..engine.dialect import dialect
+from ..errors import InvalidSource, NotAllowed, ServerError, as_told
+from ..exact import Number
+from ..ledger.entry import Budget, Entry
+from ..noise.mechanism import NINETY_FIVE
+from ..plan.asked import plan_asked
+from ..plan.clipped import Clipped
+from ..plan.plan import Plan
+from ..question.arguments import by_name
+from ..question.cut import WHOLE
+from ..question.query import Statistic
+from ..question.schema import Schema
+from ..question.schema_json import schema_of
+from ..question.sets import Keys, Objective, Weights
+from ..question.statistic_json import keys_to_json, statistic_to_dict, weights_to_json
+from ..release.recall import recorded_plan
+from ..release.result import Release
+from ..release.reuse import shown_of
+from .link import Link
+from .token_file import found_token
+
+_VERSIONS = "Is it a server with another version of Lapwing?"
+_POLL = timedelta(seconds=1)
+
+
+def connect(
+    url: str,
+    token: str | None = None,
+    *,
+    token_file: str | PathLike[str] | None = None,
+    certificates: str | None = None,
+    seconds: float = 120,
+) -> Server:
+    """Return the sources of a server, which are asked with the same verbs as ``Source``.
+
+    Args:
+        url: the address of the server, such as "https://stats.example".
+        token: the token that you were given; by default LAPWING_TOKEN, or what ``token_file`` holds.
+        token_file: a file with the token, readable by you alone.
+        certificates: a file with the certificates to trust, if not those of the system.
+        seconds: how long to wait for an answer; a question that takes longer goes on as a job.
+    """
+    return Server(Link(url, found_token(token, token_file), seconds, certificates))
+
+
+class Server:
+    """The sources of a server that you may use: ``server["visits"]``; make one with ``lw.connect``."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def __repr__(self) -> str:
+        return f"Server({self._link.url!r})"
+
+    @property
+    def sources(self) -> list[str]:
+        """The names of the sources that you may use."""
+        return [str(each["name"]) for each in self._link.get("sources")["sources"]]
+
+    @property
+    def me(self) -> dict[str, Any]:
+        """Who you are, and which roles your token gives."""
+        found: dict[str, Any] = self._link.get("me")
+        return found
+
+    def source(self, name: str) -> RemoteSource:
+        """Return a source by its name."""
+        if not isinstance(name, str) or not name:
+            raise NotAllowed
+        return RemoteSource(self._link, self._link.get("sources", name))
+
+    def __getitem__(self, name: str) -> RemoteSource:
+        return self.source(name)
+
+    def __iter__(self) -> Any:
+        return iter(self.sources)
+
+
+class RemoteSource:
+    """A source on a server: plan, release and sql as for ``Source``; the analyst is the one whose token is used."""
+
+    def __init__(self, link: Link, description: Mapping[str, Any]) -> None:
+        self._link = link
+        self.schema: Schema = schema_of(dict(description))
+        self._dialect = dialect(str(description.get("engine", "duckdb")))
+
+    def __repr__(self) -> str:
+        return f"RemoteSource({self.name!r}, {self._link.url!r})"
+
+    @property
+    def name(self) -> str:
+        """The name of the source in SQL and in the ledger."""
+        return self.schema.name
+
+    @cached_property
+    def ledger(self) -> RemoteLedger:
+        """The ledger of the source, as far as you may see it."""
+        return RemoteLedger(self._link, self.name)
+
+    def left(self) -> Fraction:
+        """Return the ε that is left for you: of the total, or of your cap if that is less."""
+        found = self._link.get("sources", self.name, "budget")
+        mine = [] if found["mine"] is None else [found["mine"]]
+        return min(exact.rational(each["remaining"]) for each in (found["epsilon"], *mine))
+
+    def example(self, rows: int = 10) -> dict[str, list[Any]]:
+        """Return invented rows, as columns: made of the declarations alone, to try questions on."""
+        found: dict[str, list[Any]] = self._link.get("sources", self.name, "example", rows=rows)["columns"]
+        return found
+
+    @by_name
+    def plan(
+        self,
+        *statistics: Statistic | Sequence[Statistic] | str,
+        by: Keys | None = None,
+        where: str | None = None,
+        epsilon: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        weights: Weights | None = None,
+        objective: Objective = "mean",
+        confidence: Number = NINETY_FIVE,
+        rows: int = 1000,
+        intervals: bool = True,
+        rows_per_person: int | None = None,
+    ) -> Plan:
+        """Return what a release would do and how accurate it would be, as ``Source.plan`` does; it costs nothing."""
+        schema = self.schema if rows_per_person is None else self.schema.counting(rows_per_person)
+        plan = plan_asked(
+            schema, statistics, by, where, epsilon=epsilon, error=error, weights=weights, objective=objective,
+            confidence=confidence, rows=rows, intervals=intervals,
+        ).on(self._dialect)  # fmt: skip
+        body = _asked(statistics, by, where, weights, objective, confidence, intervals)
+        body |= {"epsilon": None if epsilon is None else exact.text(exact.epsilon(epsilon)), "error": _error(error)}
+        body |= {"rows": rows, "rows_per_person": rows_per_person}
+        told = self._link.post("sources", self.name, "plan", body=body)
+        plan = replace(plan, clipped=tuple(_clipped(each, plan) for each in told["clipped"]))
+        _refuse_other(plan, told)
+        return plan
+
+    @by_name
+    def release(
+        self,
+        *statistics: Statistic | Sequence[Statistic] | str,
+        by: Keys | None = None,
+        where: str | None = None,
+        epsilon: Number,
+        weights: Weights | None = None,
+        objective: Objective = "mean",
+        confidence: Number = NINETY_FIVE,
+        intervals: bool = True,
+    ) -> Release:
+        """Release statistics: charge ε to the ledger on the server, and return noisy numbers with error bars."""
+        plan = plan_asked(
+            self.schema, statistics, by, where, epsilon=epsilon, weights=weights, objective=objective,
+            confidence=confidence, intervals=intervals,
+        ).on(self._dialect)  # fmt: skip
+        body = _asked(statistics, by, where, weights, objective, confidence, intervals)
+        body |= {"epsilon": exact.text(plan.epsilon), "record": True}
+        told = self._link.post("sources", self.name, "release", body=body)
+        if "job" in told:
+            told = self._waited(told)
+        return _release(plan, told).at(confidence).showing(plan.shown)
+
+    def _waited(self, job: Mapping[str, Any], pause: Callable[[], object] | None = None) -> Any:
+        """Wait for the end of a job; an interrupt leaves it going, and the same question gets its answer."""
+        wait = pause or (lambda: Event().wait(_POLL.total_seconds()))
+        while job["state"] == "open":
+            wait()
+            job = self._link.get("sources", self.name, "jobs", str(job["job"]))
+        if job["state"] != "done":
+            raise as_told(str(job["error"] or "ServerError"), str(job["message"] or f"The job is {job['state']}."))
+        return self._link.get("sources", self.name, "jobs", str(job["job"]), "result")
+
+    @by_name
+    def sql(self, text: str, *, epsilon: Number, **options: Any) -> Release:
+        """Release what a SELECT asks: the same as ``release``.  HAVING, ORDER BY and LIMIT cut the released answer."""
+        return self.release(text, epsilon=epsilon, **options)
+
+    def history(self) -> list[Entry]:
+        """Return what you were charged for, without the answers."""
+        return [_entry(each) for each in self._link.get("sources", self.name, "history")["entries"]]
+
+    def recall(self, entry: int) -> Release:
+        """Return the recorded answer of an entry; nothing is read or charged."""
+        told = self._link.get("sources", self.name, "entries", str(entry), record="true")
+        held = _entry(
+            {"entry": entry, "question": told.get("question"), "epsilon": told["epsilon"]}, told.get("answer")
+        )
+        plan = recorded_plan(self.schema, held)
+        if plan is None:
+            raise InvalidSource(self.name, f"has no release in entry {entry} that can be shown", _VERSIONS)
+        return _release(plan.on(self._dialect), {**told, "reused": False})
+
+
+class RemoteLedger:
+    """The ledger of a source on a server: what is left, and for owners and auditors every entry."""
+
+    def __init__(self, link: Link, source: str) -> None:
+        self._link, self._source = link, source
+
+    def __repr__(self) -> str:
+        return f"RemoteLedger({self._source!r}, {self._link.url!r})"
+
+    def budget(self) -> Budget:
+        """Return the whole budget."""
+        return _budget(self._link.get("sources", self._source, "budget")["epsilon"])
+
+    @property
+    def total(self) -> Fraction:
+        """The ε that may ever be charged."""
+        return self.budget().total
+
+    @property
+    def spent(self) -> Fraction:
+        """The ε charged so far."""
+        return self.budget().spent
+
+    @property
+    def remaining(self) -> Fraction:
+        """The ε that may still be charged."""
+        return self.budget().remaining
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry; keep it elsewhere, and give it to ``verify`` later."""
+        return str(self._link.get("sources", self._source, "ledger", "head")["head"])
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, without answers: for owners and auditors."""
+        return [_entry(each) for each in self._link.get("sources", self._source, "ledger")["entries"]]
+
+    def verify(self, head: str | None = None) -> int:
+        """Let the server check all entries; return their number: for owners and auditors."""
+        return int(self._link.get("sources", self._source, "ledger", "verify", head=head)["entries"])
+
+
+# --- what is sent ---
+
+
+def _asked(
+    statistics: Sequence[Any], by: Any, where: Any, weights: Any, objective: Any, confidence: Any, intervals: Any
+) -> dict[str, Any]:
+    """Return the question for JSON; the plan that was made of it has checked it."""
+    sql = statistics[0] if len(statistics) == 1 and isinstance(statistics[0], str) else None
+    flat = [one for each in statistics for one in (each if isinstance(each, list | tuple) else (each,))]
+    return {
+        "sql": sql,
+        "statistics": None if sql is not None else [statistic_to_dict(each) for each in flat],
+        "by": keys_to_json(by),
+        "where": where,
+        "weights": weights_to_json(weights),
+        "objective": objective,
+        "confidence": exact.text(exact.probability(confidence)),
+        "intervals": intervals,
+    }
+
+
+def _error(error: Number | Mapping[str, Number] | None) -> Any:
+    if isinstance(error, Mapping):
+        return {name: _error(each) for name, each in error.items()}
+    return None if error is None else exact.text(exact.positive(error, "error"))
+
+
+# --- what is sent back ---
+
+
+def _release(plan: Plan, told: Mapping[str, Any]) -> Release:
+    """Return the release of a plan, from the noisy integers that the server sends."""
+    plan = replace(plan, shown=WHOLE)
+    try:
+        if told["reused"]:
+            held = _entry({"entry": told["entry"], "question": told["question"], "epsilon": told["epsilon"]})
+            earlier = recorded_plan(plan.schema, held)
+            chosen = None if earlier is None else shown_of(plan, earlier)
+            if chosen is None:
+                raise ValueError
+            plan = chosen.on(plan.dialect)
+        release = Release(
+            plan, told["entry"], bool(told["repeated"]), dict(told["answer"]), _amount(told["remaining"]),
+            told["analyst"], completed=bool(told["completed"]), recorded_at=told["recorded_at"],
+            modified_at=told["modified_at"], head=told["head"],
+            budget=None if told["budget"] is None else _budget(told["budget"]),
+        )  # fmt: skip
+        release.cells  # noqa: B018  # cells that do not fit the plan are refused now
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ServerError("The server's answer does not fit the question", _VERSIONS) from None
+    return release
+
+
+def _refuse_other(plan: Plan, told: Mapping[str, Any]) -> None:
+    """Refuse a plan that is not the server's."""
+    mine = plan.to_dict()
+    if any(mine[name] != told.get(name) for name in mine):
+        raise ServerError("The server's plan is another one than this client's", _VERSIONS)
+
+
+def _clipped(told: Mapping[str, Any], plan: Plan) -> Clipped:
+    share = told["share"] and (told["share"]["value"], told["share"]["low"], told["share"]["high"])
+    low, high = exact.rational(told["low"]), exact.rational(told["high"])
+    return Clipped(str(told["column"]), low, high, plan.schema.name, plan.query.where, share, told["entry"])
+
+
+def _entry(told: Mapping[str, Any], answer: Any = None) -> Entry:
+    return Entry(
+        number=told["entry"],
+        time=told.get("time", ""),
+        kind=told.get("kind", "charge"),
+        analyst=told.get("analyst"),
+        question=told.get("question"),
+        epsilon=_amount(told.get("epsilon")),
+        delta=_amount(told.get("delta")),
+        note=told.get("note"),
+        spent=_amount(told.get("spent")) or Fraction(0),
+        hash=told.get("hash", ""),
+        charge=told.get("charge"),
+        answer=answer,
+        answered=bool(told.get("answered", answer is not None)),
+    )
+
+
+def _budget(told: Mapping[str, Any]) -> Budget:
+    return Budget(told.get("analyst"), exact.rational(told["total"]), exact.rational(told["spent"]))
+
+
+def _amount(told: str | None) -> Fraction | None:
+    return None if told is None else exact.rational(told)

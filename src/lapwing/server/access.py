@@ -1,0 +1,167 @@
+"""People, their roles and their tokens: who is behind a request, and how the owner changes that.
+
+A token is shown once, when it is made.  It expires, can be revoked, and may be limited to some sources; it never gives
+more than the roles that its person has when it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from .. import exact
+from ..errors import InvalidParameter
+from .permissions import SERVER, Caller, Role
+from .store import AccessStore, people, roles, tokens
+from .tokens import hash_of, is_token, make_token, number_of
+
+MOST_DAYS = 366
+"""How long a token may last."""
+
+USUAL_DAYS = 90
+
+_PERSON = re.compile(r"[a-z0-9][a-z0-9._+@-]{0,99}", re.ASCII)
+_SEEN_EVERY = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class NewToken:
+    """A token that was just made: its text is known only here and now."""
+
+    text: str
+    number: str
+    expires: str
+
+    def __repr__(self) -> str:
+        return f"NewToken({self.number})"
+
+
+class Access:
+    """The record of people and tokens."""
+
+    def __init__(self, store: AccessStore) -> None:
+        self.store = store
+
+    # --- who calls ---
+
+    def caller(self, token: str | None) -> Caller | None:
+        """Return who is behind a token; None, for whatever reason, if nobody is."""
+        given = token or ""
+        number = number_of(given)
+        now = _now()
+        row = self._token(number or "")
+        stored = None if row is None else row["hash"]
+        if not is_token(given, stored) or row is None:
+            return None
+        if row["revoked"] is not None or row["expires"] <= now:
+            return None
+        self._mark_used(row, now)
+        scope = None if row["sources"] is None else set(json.loads(row["sources"]))
+        found: dict[str, set[Role]] = {}
+        for each in self.store.rows(sa.select(roles).where(roles.c.person == row["person"])):
+            if scope is None or each["source"] in scope:
+                found.setdefault(each["source"], set()).add(Role(each["role"]))
+        given_roles = {source: frozenset(some) for source, some in found.items()}
+        return Caller(row["person"], row["number"], given_roles, row["expires"])
+
+    def _token(self, number: str) -> dict[str, Any] | None:
+        found = self.store.rows(sa.select(tokens).where(tokens.c.number == number))
+        return found[0] if found else None
+
+    def _mark_used(self, row: dict[str, Any], now: str) -> None:
+        """Note when a token was used, at most once in an hour."""
+        if row["used"] is not None and row["used"] > _text(_time(now) - _SEEN_EVERY):
+            return
+        with self.store.transaction(write=True) as connection:
+            connection.execute(sa.update(tokens).where(tokens.c.number == row["number"]).values(used=now))
+
+    # --- people ---
+
+    def add_role(self, person: str, source: str, role: Role) -> None:
+        """Give a person a role for a source, or for the server; a new person is added."""
+        person, now = checked_person(person), _now()
+        if (role is Role.OPERATOR) != (source == SERVER):
+            raise InvalidParameter(role.value, "role", "operator for the server, and another one for a source")
+        with self.store.transaction(write=True) as connection:
+            known = sa.select(people).where(people.c.person == person)
+            if not connection.execute(known).all():
+                connection.execute(sa.insert(people), {"person": person, "made": now})
+            same = (roles.c.person == person) & (roles.c.source == source) & (roles.c.role == role.value)
+            if not connection.execute(sa.select(roles).where(same)).all():
+                fields = {"person": person, "source": source, "role": role.value, "made": now}
+                connection.execute(sa.insert(roles), fields)
+
+    def remove_roles(self, person: str, source: str | None = None) -> int:
+        """Take all roles of a person for one source, or for all; return how many there were."""
+        which = roles.c.person == person
+        which = which if source is None else which & (roles.c.source == source)
+        with self.store.transaction(write=True) as connection:
+            return int(connection.execute(sa.delete(roles).where(which)).rowcount)
+
+    def roles(self, source: str | None = None) -> list[dict[str, str]]:
+        """Return who has which role, for one source or for all."""
+        query = sa.select(roles).order_by(roles.c.person, roles.c.source, roles.c.role)
+        return self.store.rows(query if source is None else query.where(roles.c.source == source))
+
+    # --- tokens ---
+
+    def make_token(self, person: str, days: object = USUAL_DAYS, sources: Iterable[str] | None = None) -> NewToken:
+        """Make a token for a person, limited to some sources if they are given; only its hash is kept."""
+        person, lasts = checked_person(person), exact.whole(days, "days", MOST_DAYS)
+        now = datetime.now(UTC)
+        made = NewToken(text := make_token(), str(number_of(text)), _text(now + timedelta(days=lasts)))
+        fields = {"number": made.number, "person": person, "hash": hash_of(text), "made": _text(now)}
+        scope = None if sources is None else json.dumps(sorted(sources))
+        with self.store.transaction(write=True) as connection:
+            connection.execute(sa.insert(tokens), {**fields, "sources": scope, "expires": made.expires})
+        return made
+
+    def tokens(self, person: str | None = None) -> list[dict[str, Any]]:
+        """Return what is known about tokens; never a hash."""
+        query = sa.select(*(column for column in tokens.c if column.name != "hash"))
+        query = query.order_by(tokens.c.person, tokens.c.made)
+        found = self.store.rows(query if person is None else query.where(tokens.c.person == person))
+        return [{**row, "sources": None if row["sources"] is None else json.loads(row["sources"])} for row in found]
+
+    def revoke(self, *, number: str | None = None, person: str | None = None) -> int:
+        """Revoke one token, or all of a person; return how many were valid until now."""
+        which = tokens.c.number == number if person is None else tokens.c.person == person
+        change = sa.update(tokens).where(which & tokens.c.revoked.is_(None)).values(revoked=_now())
+        with self.store.transaction(write=True) as connection:
+            return int(connection.execute(change).rowcount)
+
+
+def checked_person(person: object) -> str:
+    """Return the name of a person: it is in the ledger, in logs and in addresses, so it is plain."""
+    if not isinstance(person, str) or not _PERSON.fullmatch(person):
+        allowed = "1 to 100 small letters, digits and . _ - + @, such as ana or ana@example.org"
+        raise InvalidParameter(person, "person", allowed)
+    return person
+
+
+def invite(
+    access: Access, person: str, role: Role, sources: Sequence[str], days: object, scope: Iterable[str] | None = None
+) -> NewToken:
+    """Give a person a role for sources, or for the server if none is named, and make a token."""
+    for source in sources or (SERVER,):
+        access.add_role(person, source, role)
+    return access.make_token(person, days, scope)
+
+
+def _now() -> str:
+    return _text(datetime.now(UTC))
+
+
+def _text(time: datetime) -> str:
+    """Return a time as text; later times are larger texts."""
+    return time.isoformat(timespec="seconds")
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)

@@ -1,0 +1,90 @@
+"""The application: all routes, behind one gate; it starts only if every route names its permission."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ..source import Source
+from ..version import __version__
+from . import ask_routes, models, owner_routes
+from .access import Access
+from .gate import Gate
+from .house import House
+from .jobs import Jobs
+from .log import Line, Log, to_standard_error
+from .permissions import Permission
+from .refusals import Refusal, failed, not_allowed
+from .routing import add_doors, check_doors, permission_of
+from .settings import Settings
+from .sources import open_sources
+from .store import AccessStore
+from .work import Work
+
+_NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""No trace leaves the process: it would hold what is asked."""
+
+
+class Application:
+    """A server's application, for any ASGI server."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        openers: Iterable[Callable[[], Source]] | None = None,
+        write: Callable[[Line], None] = to_standard_error,
+    ) -> None:
+        opened = _openers(settings) if openers is None else openers
+        self.settings, self.sources, self.log = settings, open_sources(opened), Log(write)
+        self.access = Access(AccessStore(settings.access))
+        self.api = FastAPI(
+            title="Lapwing", version=__version__, lifespan=self._life, openapi_url=None, docs_url=None, redoc_url=None,
+            redirect_slashes=False, telemetry=_NO_TELEMETRY,
+        )  # fmt: skip
+        add_doors(self.api, [*ask_routes.DOORS, *owner_routes.DOORS], models.Refused)
+        for kind, handler in _HANDLERS.items():
+            self.api.add_exception_handler(kind, handler)
+        check_doors(self.api)
+        self._gate = Gate(self.api, settings, self.access, self.log, public_paths(self.api))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._gate(scope, receive, send)
+
+    @asynccontextmanager
+    async def _life(self, api: FastAPI) -> AsyncIterator[None]:
+        """Begin with the jobs that had not ended; end when all that was charged is recorded."""
+        settings = self.settings
+        work = Work(settings.at_once, settings.waiting, settings.epsilon_per_question)
+        jobs = Jobs(self.access.store, work, self.sources)
+        api.state.house = House(settings, self.access, self.sources, work, jobs, self.log)
+        await jobs.resume()
+        yield
+        await work.close()
+        await jobs.settle()
+
+
+def _openers(settings: Settings) -> list[Callable[[], Source]]:
+    return [lambda path=path: Source.open(path) for path in settings.sources]  # type: ignore[misc]
+
+
+def public_paths(api: FastAPI) -> list[str]:
+    """Return the addresses that need no token."""
+    return [str(getattr(each, "path", "")) for each in api.routes if permission_of(each) is Permission.PUBLIC]
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return (error if isinstance(error, Refusal) else failed()).response()
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    return not_allowed().response()
+
+
+_HANDLERS: dict[Any, Any] = {Refusal: _refused, HTTPException: _no_route, Exception: _refused}

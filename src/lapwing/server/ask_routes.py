@@ -1,0 +1,172 @@
+"""Routes for those who ask: what is public about a source, plan, release, history, answers and jobs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..errors import InvalidParameter
+from ..release.recall import recall
+from ..release.result import Release
+from . import models
+from .asking import Inquiry, PlanAsking, ReleaseAsking, entry_number, planned, recorded
+from .house import caller_of, house_of, served_of
+from .jobs import shown
+from .permissions import Permission
+from .refusals import Refusal, json_response, not_allowed
+from .routing import Door
+
+_SOURCE = "/api/v1/sources/{source}"
+
+
+def me(request: Request) -> Response:
+    """Return who I am."""
+    caller = caller_of(request)
+    roles = {source: sorted(some) for source, some in sorted(caller.roles.items())}
+    return json_response({"person": caller.person, "expires": caller.expires, "roles": roles})
+
+
+def sign_out(request: Request) -> Response:
+    """Revoke the token of this request."""
+    return json_response({"changed": house_of(request).access.revoke(number=caller_of(request).token)})
+
+
+def sources(request: Request) -> Response:
+    """Return the sources that I may use, and no others."""
+    caller, known = caller_of(request), house_of(request).sources
+    mine = [name for name in sorted(known) if caller.may(Permission.DESCRIBE, name)]
+    return json_response({"sources": [{"name": name, "roles": sorted(caller.roles[name])} for name in mine]})
+
+
+def source(request: Request) -> Response:
+    """Return what is declared about a source: columns, bounds, keys, who is protected."""
+    return json_response(served_of(request).description)
+
+
+def example(request: Request, rows: int = 10) -> Response:
+    """Return invented rows, made of the declarations alone: the table is not read."""
+    served = served_of(request)
+    made = served.source.example(rows)
+    return json_response({"source": served.name, "rows": rows, "columns": made})
+
+
+def budget(request: Request) -> Response:
+    """Return what is left of the total, and of my cap."""
+    return json_response(served_of(request).budget(caller_of(request).person))
+
+
+def head(request: Request) -> Response:
+    """Return the hash of the last entry, to keep elsewhere."""
+    return json_response({"head": served_of(request).ledger.head})
+
+
+def plan(request: Request, asking: PlanAsking) -> Response:
+    """Return the error and the cost of a question: no data is read, and nothing is charged."""
+    return json_response(planned(served_of(request), asking))
+
+
+async def release(request: Request, asking: ReleaseAsking) -> Response:
+    """Release statistics: charge ε, and return noisy numbers with error bars.
+
+    The same question again is free.  A question that takes long becomes a job, which is returned with status 202.
+    """
+    house = house_of(request)
+    inquiry = await _inquiry(request, asking)
+    task = house.work.begin(inquiry)
+    done, _ = await asyncio.wait({task}, timeout=house.settings.seconds)
+    if not done:
+        return json_response(await house.jobs.adopt(inquiry, task), 202)
+    return Response(task.result().body, media_type="application/json")
+
+
+async def _inquiry(request: Request, asking: ReleaseAsking) -> Inquiry:
+    return await run_in_threadpool(Inquiry, served_of(request), caller_of(request).person, asking)
+
+
+def history(request: Request) -> Response:
+    """Return what I was charged for."""
+    served, person = served_of(request), caller_of(request).person
+    mine = [each for each in served.ledger.entries() if each.kind == "charge" and each.analyst == person]
+    return json_response({"source": served.name, "entries": [each.to_dict() for each in mine]})
+
+
+def entry(request: Request, entry: str, record: bool = False) -> Response:
+    """Return a recorded answer: mine, or for owners and auditors any; nothing is read or charged."""
+    served, caller, number = served_of(request), caller_of(request), entry_number(entry)
+    found = served.ledger.entry(number)
+    mine = found is not None and found.kind == "charge" and found.analyst == caller.person
+    if not mine and not caller.may(Permission.AUDIT, served.name):
+        raise not_allowed()
+    try:
+        answer = recall(served.schema.anew(), served.ledger, number)
+    except InvalidParameter:
+        raise not_allowed() from None
+    if answer is None:
+        raise Refusal(409, "InvalidRequest", f"Entry {number} has no answer yet: ask the same question, at no charge.")
+    answer = served.source.beside(answer)  # type: ignore[type-var]  # each of them is one
+    if record and isinstance(answer, Release):
+        return json_response(recorded(served, answer))
+    return json_response(answer.to_dict())
+
+
+# --- jobs ---
+
+
+async def start_job(request: Request, asking: ReleaseAsking) -> Response:
+    """Start a job: a question that is answered later."""
+    return json_response(await house_of(request).jobs.start(await _inquiry(request, asking)), 202)
+
+
+def my_jobs(request: Request) -> Response:
+    """Return my jobs, the newest first."""
+    mine = house_of(request).jobs.mine(caller_of(request).person, request.path_params["source"])
+    return json_response({"jobs": mine})
+
+
+def job(request: Request, job: str) -> Response:
+    """Return how a job of mine is doing."""
+    return json_response(shown(_mine(request, job)))
+
+
+def job_result(request: Request, job: str) -> Response:
+    """Return the answer of a job of mine that is done, from the ledger, at no charge."""
+    row = _mine(request, job)
+    if row["state"] != "done":
+        raise Refusal(409, "InvalidRequest", f"The job has no answer: it is {row['state']}.")
+    body = house_of(request).jobs.result(served_of(request), row)
+    if body is None:
+        raise Refusal(409, "InvalidRequest", "The source has changed since: the answer is in the ledger, by its entry.")
+    return Response(body, media_type="application/json")
+
+
+def cancel_job(request: Request, job: str) -> Response:
+    """Cancel a job of mine; what was charged stays charged, and its answer is still recorded."""
+    return json_response(house_of(request).jobs.cancel(caller_of(request).person, request.path_params["source"], job))
+
+
+def _mine(request: Request, job: str) -> dict[str, Any]:
+    return house_of(request).jobs.one(caller_of(request).person, request.path_params["source"], job)
+
+
+DOORS = [
+    Door("GET", "/api/v1/me", Permission.SIGNED_IN, me, models.Me),
+    Door("DELETE", "/api/v1/me/token", Permission.SIGNED_IN, sign_out, models.Done),
+    Door("GET", "/api/v1/sources", Permission.SIGNED_IN, sources, models.Sources),
+    Door("GET", _SOURCE, Permission.DESCRIBE, source, models.Description),
+    Door("GET", f"{_SOURCE}/example", Permission.DESCRIBE, example, models.Example),
+    Door("GET", f"{_SOURCE}/budget", Permission.DESCRIBE, budget, models.BudgetAnswer),
+    Door("GET", f"{_SOURCE}/ledger/head", Permission.DESCRIBE, head, models.Head),
+    Door("POST", f"{_SOURCE}/plan", Permission.ASK, plan, models.PlanAnswer),
+    Door("POST", f"{_SOURCE}/release", Permission.ASK, release, models.ReleaseAnswer),
+    Door("GET", f"{_SOURCE}/history", Permission.ASK, history, models.History),
+    Door("GET", f"{_SOURCE}/entries/{{entry}}", Permission.DESCRIBE, entry, models.ReleaseAnswer),
+    Door("POST", f"{_SOURCE}/jobs", Permission.ASK, start_job, models.JobAnswer, 202),
+    Door("GET", f"{_SOURCE}/jobs", Permission.ASK, my_jobs, models.JobList),
+    Door("GET", f"{_SOURCE}/jobs/{{job}}", Permission.ASK, job, models.JobAnswer),
+    Door("GET", f"{_SOURCE}/jobs/{{job}}/result", Permission.ASK, job_result, models.ReleaseAnswer),
+    Door("DELETE", f"{_SOURCE}/jobs/{{job}}", Permission.ASK, cancel_job, models.JobAnswer),
+]

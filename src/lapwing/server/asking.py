@@ -1,0 +1,188 @@
+"""What a request asks → plan or release of its source; the analyst is the person who signed in.
+
+The order of a release is that of the library: charge, read, noise, record, show.  Here are only the steps around it:
+what was answered before is given from the ledger, and what costs more than the server allows is refused before that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+
+from .. import exact
+from ..errors import ConflictingParameters, InvalidParameter, MissingParameter
+from ..exact import NANO
+from ..ledger.chain import question_key
+from ..ledger.entry import canonical_json
+from ..plan.asked import plan_asked
+from ..plan.plan import Plan
+from ..question.cut import WHOLE
+from ..question.statistic_json import keys_of, statistic_of, weights_of
+from ..release.pipeline import as_recorded, question, released
+from ..release.result import Release
+from ..release.reuse import from_record
+from .refusals import Refusal
+from .sources import Served
+
+LONGEST = 100_000
+"""How long a text of SQL or a condition may be."""
+
+Amount = StrictStr | StrictInt
+"""An exact number: a text such as "0.1", or a whole number; never a float."""
+
+Text = Annotated[StrictStr, Field(max_length=LONGEST)]
+
+
+class Asking(BaseModel):
+    """What is asked: SQL, or statistics with keys and a condition; and ε."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sql: Text | None = Field(None, description="One SELECT.")
+    statistics: list[dict[str, Any]] | None = Field(
+        None, description='Instead of SQL, such as [{"statistic": "mean", "column": "cost"}].', max_length=100
+    )
+    by: Any = Field(None, description='A column, several, or {"tables": [["sex", "age"], []]}.')
+    where: Text | None = Field(None, description='A condition, such as "age >= 65".')
+    epsilon: Amount | None = Field(None, description='ε, as an exact text such as "0.1".')
+    weights: Any = Field(None, description='How ε is split: [["cost", "3"], [["sex", "age"], "4"]].')
+    objective: Literal["mean", "minimax", "cells"] = "mean"
+    intervals: StrictBool = True
+    confidence: Amount = "0.95"
+
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """Return what Python's verbs take: the statistics, and the named arguments."""
+        named = {
+            "by": keys_of(self.by),
+            "where": self.where,
+            "weights": weights_of(self.weights),
+            "objective": self.objective,
+            "intervals": self.intervals,
+            "confidence": self.confidence,
+        }
+        if self.sql is not None and self.statistics is not None:
+            raise ConflictingParameters("sql", "statistics", "Ask by one of them.")
+        if self.sql is not None:
+            return [self.sql], named
+        if not self.statistics:
+            raise MissingParameter("sql", 'Ask by SQL, or by statistics such as [{"statistic": "count"}].')
+        return [statistic_of(each) for each in self.statistics], named
+
+
+class PlanAsking(Asking):
+    """What is planned: ε, or the errors that are wanted."""
+
+    error: Amount | dict[str, Amount] | None = Field(None, description="The error bar that is wanted, instead of ε.")
+    rows: StrictInt = Field(1000, description="The number of rows of a group to assume.")
+    rows_per_person: StrictInt | None = Field(None, description="Plan as if the source declared this.")
+
+
+class ReleaseAsking(Asking):
+    """What is released."""
+
+    epsilon: Amount = Field(description='ε, as an exact text such as "0.1".')
+    simultaneous: StrictBool = Field(False, description="Error bars that hold for all cells at once.")
+    nonnegative: StrictBool = Field(False, description="A view without negative counts: biased.")
+    rounded: StrictBool = Field(False, description="With nonnegative and several tables: whole numbers.")
+    suppress: StrictBool = Field(False, description="Leave out numbers that are too noisy.")
+    record: StrictBool = Field(False, description="Return the noisy integers as the ledger records them, for clients.")
+
+
+def planned(served: Served, asking: PlanAsking) -> dict[str, Any]:
+    """Return the plan, as ``lapwing plan --format json`` prints it; no data is read."""
+    statistics, named = asking.arguments()
+    more: dict[str, Any] = {"error": asking.error, "rows": asking.rows, "rows_per_person": asking.rows_per_person}
+    return served.source.plan(*statistics, epsilon=asking.epsilon, **named, **more).to_dict()
+
+
+class Inquiry:
+    """A question to one source by one person, checked: nothing has been charged or read."""
+
+    def __init__(self, served: Served, person: str, asking: ReleaseAsking) -> None:
+        self.served, self.person, self.asking = served, person, asking
+        self._statistics, self._named = asking.arguments()
+        self.plan: Plan = plan_asked(served.schema.anew(), self._statistics, epsilon=asking.epsilon, **self._named)
+
+    @property
+    def key(self) -> str:
+        """What is equal for equal questions: the key of the ledger, with the name of the source."""
+        nano = int(self.plan.epsilon * NANO)
+        return f"{self.served.name}\n{question_key(nano, 0, canonical_json(question(self.plan), 'question'))}"
+
+    def known(self) -> Release | None:
+        """Return the recorded answer, None if there is none; it costs nothing."""
+        if not self.plan.parts:
+            return None
+        ledger, plan = self.served.ledger, replace(self.plan, shown=WHOLE)
+        release = from_record(plan, ledger, self.person)
+        if release is None:
+            entry = ledger.find(as_recorded(plan, ledger), plan.epsilon)
+            if entry is None or not entry.answered:
+                return None
+            release = released(plan, ledger, entry, self.person)
+        return self._shown(self.served.source.beside(release).at(self.asking.confidence).showing(self.plan.shown))
+
+    def check_cost(self, most: Fraction | None) -> None:
+        """Refuse a question above the server's ceiling, or of a person without a cap."""
+        if not self.plan.parts:
+            return
+        if most is not None and self.plan.epsilon > most:
+            asked, allowed = exact.text(self.plan.epsilon), exact.text(most)
+            raise Refusal(
+                409, "BudgetExceeded", f"ε = {asked} was asked, and this server allows at most {allowed} for one "
+                "question. No row was read and nothing was charged.",
+            )  # fmt: skip
+        if self.served.cap(self.person) is None:
+            raise Refusal(
+                409, "BudgetExceeded", f'The ledger of "{self.served.name}" has no cap for you, so you cannot spend. '
+                "No row was read and nothing was charged. Ask the owner for a cap.",
+            )  # fmt: skip
+
+    def released(self) -> Release:
+        """Release it: charge, read, noise, record."""
+        asked = self.served.source.release(
+            *self._statistics, epsilon=self.asking.epsilon, analyst=self.person, **self._named
+        )
+        return self._shown(asked)
+
+    def _shown(self, release: Release) -> Release:
+        """Return the view that is asked for."""
+        made = release.at(simultaneous=self.asking.simultaneous)
+        made = made.nonnegative(rounded=self.asking.rounded) if self.asking.nonnegative else made
+        return made.suppressed() if self.asking.suppress else made
+
+    def answer(self, release: Release) -> dict[str, Any]:
+        """Return the answer for JSON: as the command line prints it, or as a client takes it."""
+        return recorded(self.served, release) if self.asking.record else release.to_dict()
+
+
+def recorded(served: Served, release: Release) -> dict[str, Any]:
+    """Return a release as the ledger records it: noisy integers, and what a client needs to show them."""
+    entry = None if release.entry is None else served.ledger.entry(release.entry)
+    budget = release.budget
+    return {
+        "source": served.name,
+        "entry": release.entry,
+        "question": None if entry is None else entry.question,
+        "epsilon": exact.text(release.plan.epsilon),
+        "answer": dict(release.answer),
+        "analyst": release.analyst,
+        "repeated": release.repeated,
+        "completed": release.completed,
+        "reused": release.plan.released is not None,
+        "recorded_at": release.recorded_at,
+        "modified_at": release.modified_at,
+        "remaining": None if release.remaining is None else exact.text(release.remaining),
+        "budget": None if budget is None else budget.to_dict(),
+        "head": release.head,
+    }
+
+
+def entry_number(text: str) -> int:
+    """Return the number of an entry in an address."""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise InvalidParameter(text, "entry", "a whole number")
+    return int(text)

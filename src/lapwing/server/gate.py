@@ -1,0 +1,180 @@
+"""What every request passes, before any route is looked for: the name of the host, its size, its time, its token.
+
+Without a valid token all addresses but the public ones give the same refusal, whether they exist or not.  Whatever
+fails behind it is told in our own words, and every response gets the same headers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..errors import LapwingError
+from .access import Access
+from .log import UNKNOWN, Log
+from .permissions import Caller
+from .refusals import Refusal, failed, not_signed_in, refusal_of
+from .settings import Settings
+from .tokens import from_header, in_address
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_YEAR = 31_536_000
+
+
+class Gate:
+    """The outermost part of the application."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, access: Access, log: Log, public: Collection[str]) -> None:
+        self._app, self._settings, self._access, self._log = app, settings, access, log
+        self._public = frozenset(public)
+        self._pace = Pace(settings.requests_per_minute)
+        encrypted = {"Strict-Transport-Security": f"max-age={_YEAR}"} if settings.encrypted else {}
+        self._headers = {**_HEADERS, **encrypted}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._request(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or refuse it; note it either way."""
+        loop = asyncio.get_running_loop()
+        begun, sent = loop.time(), _Sent(send, self._headers)
+        refusal: Refusal | None = None
+        try:
+            self._check_address(scope)
+            await self._check_person(scope, loop.time())
+            await self._app(scope, self._limited(scope, receive), sent)
+        except Refusal as refused:
+            refusal = refused
+        except LapwingError as error:
+            refusal = refusal_of(error)
+        except Exception as error:
+            self._log.failure(_route(scope), type(error).__name__)
+            refusal = failed()
+        if refusal is not None and sent.status is None:
+            await refusal.response()(scope, receive, sent)
+        caller: Caller | None = scope.get("state", {}).get("caller")
+        person = None if caller is None else caller.person
+        self._log.request(person, _route(scope), sent.status or 500, round((loop.time() - begun) * 1000))
+
+    def _check_address(self, scope: Scope) -> None:
+        """Refuse a request to another host, one that is too large, and one with a token in its address."""
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or _without_port(hosts[0]) not in self._settings.hosts:
+            raise Refusal(400, "InvalidRequest", "The server is not called by this name.")
+        query = scope["query_string"].decode("latin-1")
+        if in_address(scope["path"], [name for name, _ in parse_qsl(query, keep_blank_values=True)], query):
+            raise Refusal(
+                400, "InvalidRequest", "An address must not hold a token: it is kept in histories and logs. Send it in "
+                "the header Authorization, and revoke the one that was sent.",
+            )  # fmt: skip
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self._settings.body_bytes:
+            raise too_large(self._settings.body_bytes)
+
+    async def _check_person(self, scope: Scope, now: float) -> None:
+        """Find out who calls; refuse anyone unknown, and anyone who asks too often."""
+        if scope["path"] in self._public:
+            return
+        given = Headers(scope=scope).getlist("authorization")
+        token = from_header(given[0]) if len(given) == 1 else None
+        caller = await run_in_threadpool(self._access.caller, token)
+        if caller is None:
+            raise not_signed_in()
+        scope.setdefault("state", {})["caller"] = caller
+        if not self._pace.allows(caller.person, now):
+            raise Refusal(
+                429, "ServerError", "You ask more often than this server allows. Nothing was read and nothing was "
+                "charged. Ask again in a minute.", {"Retry-After": "60"},
+            )  # fmt: skip
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        """Return what receives the body, within the limits of size and time."""
+        size = 0
+        late = asyncio.get_running_loop().time() + self._settings.body_seconds
+        whole = False
+
+        async def limited() -> Message:
+            nonlocal size, whole
+            if whole:
+                return await receive()
+            left = late - asyncio.get_running_loop().time()
+            try:
+                message = await asyncio.wait_for(receive(), max(left, 0.001))
+            except TimeoutError:
+                raise Refusal(408, "InvalidRequest", "The request did not arrive in time.") from None
+            if message["type"] == "http.request":
+                size += len(message.get("body", b""))
+                whole = not message.get("more_body", False)
+            if size > self._settings.body_bytes:
+                raise too_large(self._settings.body_bytes)
+            return message
+
+        return limited
+
+
+class Pace:
+    """How often each person may ask: so many requests at once, which come back evenly within a minute."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._per_minute = per_minute
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def allows(self, person: str, now: float) -> bool:
+        """Return whether a person may ask now, and count it."""
+        left, since = self._left.get(person, (float(self._per_minute), now))
+        left = min(left + (now - since) * self._per_minute / 60, float(self._per_minute))
+        self._left[person] = (left - 1 if left >= 1 else left), now
+        return left >= 1
+
+
+class _Sent:
+    """Sends a response, with the headers of every response, and remembers its status."""
+
+    def __init__(self, send: Send, headers: dict[str, str]) -> None:
+        self._send, self._headers = send, headers
+        self.status: int | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in self._headers.items():
+                headers[name] = value
+        await self._send(message)
+
+
+def too_large(most: int) -> Refusal:
+    """Return the refusal of a request that is too large."""
+    return Refusal(413, "TooLarge", f"A request has at most {most:,} bytes. Nothing was read and nothing was charged.")
+
+
+def _without_port(host: str) -> str:
+    """Return the name in a Host header, in lower case; [::1] keeps its brackets."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdigit() else host).lower()
+
+
+def _route(scope: Scope) -> str:
+    """Return the template of the route of a request; never its address."""
+    route: Any = scope.get("route")
+    method = scope["method"] if scope["method"] in ("GET", "POST", "PUT", "DELETE", "HEAD") else "OTHER"
+    return f"{method} {getattr(route, 'path', UNKNOWN)}"

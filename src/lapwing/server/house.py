@@ -1,0 +1,45 @@
+"""What the routes of one server share: its settings, people, sources, queue, jobs and log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from .access import Access
+from .jobs import Jobs
+from .log import Log
+from .permissions import Caller
+from .settings import Settings
+from .sources import Served
+from .work import Work
+
+
+@dataclass(frozen=True)
+class House:
+    """The parts of a server."""
+
+    settings: Settings
+    access: Access
+    sources: Mapping[str, Served]
+    work: Work
+    jobs: Jobs
+    log: Log
+
+
+def house_of(request: Request) -> House:
+    """Return the parts of the server that got a request."""
+    house: House = request.app.state.house
+    return house
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who calls; the gate and the route have checked it."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+def served_of(request: Request) -> Served:
+    """Return the source that a request names; the route has checked that the caller may use it."""
+    return house_of(request).sources[request.path_params["source"]]

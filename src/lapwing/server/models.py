@@ -1,0 +1,263 @@
+"""What the routes answer, for the OpenAPI document: the same JSON as ``--format json`` of the commands."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .access import USUAL_DAYS
+from .asking import Amount
+from .permissions import Role
+
+
+class Open(BaseModel):
+    """An object that may get more fields in later versions."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Refused(BaseModel):
+    """What every refusal looks like."""
+
+    error: str = Field(description="The name of the error, as in lapwing.errors.")
+    message: str
+
+
+class Health(BaseModel):
+    """That the server runs."""
+
+    status: Literal["ok"]
+
+
+class Me(BaseModel):
+    """Who I am, and which roles this token gives."""
+
+    person: str
+    expires: str
+    roles: dict[str, list[Role]] = Field(description="By source; the operator's role is under an empty name.")
+
+
+class SourceName(BaseModel):
+    """A source that I may use."""
+
+    name: str
+    roles: list[Role]
+
+
+class Sources(BaseModel):
+    """The sources that I may use."""
+
+    sources: list[SourceName]
+
+
+class Description(Open):
+    """What is declared about a source, and nothing else."""
+
+    name: str
+    person: str | None
+    rows_per_person: int | None
+    neighbors: Literal["add_remove", "change_one"]
+    version: str | None
+    every_row_counts: bool
+    file: dict[str, Any]
+    quality: dict[str, str]
+    columns: dict[str, dict[str, Any]]
+    joins: list[dict[str, Any]]
+    engine: str
+
+
+class Example(BaseModel):
+    """Invented rows, made of the declarations alone."""
+
+    source: str
+    rows: int
+    columns: dict[str, list[Any]]
+
+
+class Amounts(Open):
+    """A total, what is spent and what remains, as exact texts."""
+
+    total: str
+    spent: str
+    remaining: str
+
+
+class BudgetAnswer(BaseModel):
+    """What is left of the total, and of my cap."""
+
+    source: str
+    epsilon: Amounts
+    delta: Amounts
+    mine: Amounts | None
+
+
+class PlanAnswer(Open):
+    """A plan: docs/reference/json.md."""
+
+    source: str
+    epsilon: str
+    delta: str
+    neighbors: str
+    rows_per_person: int | None
+    query: str
+    confidence: str
+    groups: int
+    rows: int
+    columns: list[dict[str, Any]]
+    measurements: list[dict[str, Any]]
+    notes: list[str]
+    sql: str
+
+
+class ReleaseAnswer(Open):
+    """A release: docs/reference/json.md; with ``record`` its noisy integers instead of rows."""
+
+    source: str
+    entry: int | None
+    repeated: bool
+    recorded_at: str | None
+    epsilon: str
+    remaining: str | None
+
+
+class JobAnswer(BaseModel):
+    """A question that is answered later."""
+
+    job: str
+    source: str
+    state: Literal["open", "done", "failed", "cancelled"]
+    entry: int | None
+    error: str | None
+    message: str | None
+    made: str
+    changed: str
+    question: dict[str, Any]
+
+
+class JobList(BaseModel):
+    """My jobs, the newest first."""
+
+    jobs: list[JobAnswer]
+
+
+class EntryAnswer(Open):
+    """An entry of the ledger."""
+
+    entry: int
+    time: str
+    kind: Literal["open", "charge", "answer", "analyst", "total"]
+    analyst: str | None
+    question: Any
+    epsilon: str | None
+    delta: str | None
+    note: str | None
+    spent: str
+    charge: int | None
+    answered: bool
+    hash: str
+
+
+class History(BaseModel):
+    """What I was charged for."""
+
+    source: str
+    entries: list[EntryAnswer]
+
+
+class LedgerAnswer(BaseModel):
+    """The ledger: what is left, and every entry."""
+
+    ledger: str
+    epsilon: Amounts
+    delta: Amounts
+    analysts: list[Amounts]
+    entries: list[EntryAnswer]
+
+
+class Head(BaseModel):
+    """The hash of the last entry."""
+
+    head: str
+
+
+class Verified(BaseModel):
+    """That all entries are sound."""
+
+    entries: int
+    head: str
+
+
+class PersonAnswer(BaseModel):
+    """A person with a role for a source, and their budget."""
+
+    person: str
+    roles: list[Role]
+    budget: Amounts | None
+
+
+class PersonList(BaseModel):
+    """The people of a source."""
+
+    people: list[PersonAnswer]
+
+
+class TokenAnswer(BaseModel):
+    """What is known about a token; never the token."""
+
+    number: str
+    made: str
+    expires: str
+    revoked: str | None
+    used: str | None
+
+
+class TokenList(BaseModel):
+    """The tokens of a person that are limited to this source."""
+
+    tokens: list[TokenAnswer]
+
+
+class MadeToken(BaseModel):
+    """A new token: it is shown once, here."""
+
+    token: str
+    number: str
+    expires: str
+
+
+class Done(BaseModel):
+    """How many were changed."""
+
+    changed: int
+
+
+# --- what an owner sends ---
+
+
+class PersonChange(BaseModel):
+    """A role for a person, and the most ε that they may spend."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["owner", "analyst", "auditor"]
+    cap: Amount | None = Field(None, description="Needed for an analyst who has none yet.")
+    note: str | None = None
+
+
+class TokenWanted(BaseModel):
+    """How long a new token lasts."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    days: int = USUAL_DAYS
+
+
+class TotalChange(BaseModel):
+    """The new total that may ever be spent."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    epsilon: Amount
+    delta: Amount | None = None
+    note: str | None = None

@@ -1,0 +1,158 @@
+"""Routes for owners and auditors: the ledger, people, tokens, caps and the total; and for the operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..errors import InvalidParameter, MissingParameter
+from . import models
+from .access import checked_person
+from .house import caller_of, house_of, served_of
+from .permissions import Permission, Role
+from .refusals import Refusal, json_response, not_allowed
+from .routing import Door
+
+_SOURCE = "/api/v1/sources/{source}"
+_PERSON = f"{_SOURCE}/people/{{person}}"
+
+
+# --- the ledger ---
+
+
+def ledger(request: Request) -> Response:
+    """Return what is left and every entry, as ``lapwing ledger --format json`` prints it."""
+    served = served_of(request)
+    kept = served.ledger
+    entries = kept.entries()
+    answers = {each.charge: each.number for each in entries if each.kind == "answer"}
+    told = [{**each.to_dict(), "answered_by": answers.get(each.number)} for each in entries]
+    amounts = {"epsilon": kept.budget().to_dict(), "delta": kept.delta.to_dict()}
+    people = [each.to_dict() for each in kept.analysts()]
+    return json_response({"ledger": served.name, **amounts, "analysts": people, "entries": told})
+
+
+def verify(request: Request, head: str | None = None) -> Response:
+    """Check all hashes, sums and answers; and that a head which was kept elsewhere is among them."""
+    kept = served_of(request).ledger
+    return json_response({"entries": kept.verify(head), "head": kept.head})
+
+
+# --- people, tokens and amounts ---
+
+
+def people(request: Request) -> Response:
+    """Return who has a role for this source, with their budgets."""
+    house, served = house_of(request), served_of(request)
+    found: dict[str, list[str]] = {}
+    for each in house.access.roles(served.name):
+        found.setdefault(each["person"], []).append(each["role"])
+    caps = {each.analyst: each.to_dict() for each in served.ledger.analysts()}
+    told = [{"person": name, "roles": roles, "budget": caps.get(name)} for name, roles in found.items()]
+    return json_response({"people": told})
+
+
+def change_person(request: Request, person: str, change: models.PersonChange) -> Response:
+    """Give a person a role for this source, and set their cap in the ledger."""
+    house, served = house_of(request), served_of(request)
+    name, role = checked_person(person), Role(change.role)
+    cap = served.cap(name)
+    if change.cap is not None:
+        set_cap = served.ledger.add_analyst if cap is None else served.ledger.set_cap
+        set_cap(name, change.cap, change.note)
+    elif role is Role.ANALYST and cap is None:
+        raise MissingParameter("cap", "Say how much ε this analyst may spend at most.")
+    house.access.add_role(name, served.name, role)
+    return json_response(_person(request, name))
+
+
+def remove_person(request: Request, person: str) -> Response:
+    """Take all roles of a person for this source, and revoke their tokens that are limited to it."""
+    house, served = house_of(request), served_of(request)
+    name = checked_person(person)
+    if name == caller_of(request).person:
+        raise Refusal(409, "InvalidRequest", "You cannot remove yourself: another owner can.")
+    changed = house.access.remove_roles(name, served.name)
+    for each in _tokens(request, name):
+        house.access.revoke(number=each["number"])
+    return json_response({"changed": changed})
+
+
+def tokens(request: Request, person: str) -> Response:
+    """Return the tokens of a person that are limited to this source; never the token itself."""
+    names = ("number", "made", "expires", "revoked", "used")
+    found = _tokens(request, checked_person(person))
+    return json_response({"tokens": [{name: each[name] for name in names} for each in found]})
+
+
+def make_token(request: Request, person: str, wanted: models.TokenWanted) -> Response:
+    """Make a token for a person of this source, limited to this source; it is shown once."""
+    house, served, name = house_of(request), served_of(request), checked_person(person)
+    if name not in {each["person"] for each in house.access.roles(served.name)}:
+        raise InvalidParameter(name, "person", "someone with a role for this source")
+    made = house.access.make_token(name, wanted.days, [served.name])
+    return json_response({"token": made.text, "number": made.number, "expires": made.expires}, 201)
+
+
+def revoke_token(request: Request, person: str, number: str) -> Response:
+    """Revoke a token that is limited to this source."""
+    found = {each["number"] for each in _tokens(request, checked_person(person))}
+    if number not in found:
+        raise not_allowed()
+    return json_response({"changed": house_of(request).access.revoke(number=number)})
+
+
+def _tokens(request: Request, person: str) -> list[dict[str, Any]]:
+    """Return the tokens of a person that are limited to this source: others are not this owner's to see."""
+    source = request.path_params["source"]
+    return [each for each in house_of(request).access.tokens(person) if each["sources"] == [source]]
+
+
+def _person(request: Request, name: str) -> dict[str, Any]:
+    house, served = house_of(request), served_of(request)
+    roles = [each["role"] for each in house.access.roles(served.name) if each["person"] == name]
+    cap = served.cap(name)
+    return {"person": name, "roles": roles, "budget": None if cap is None else cap.to_dict()}
+
+
+def set_total(request: Request, change: models.TotalChange) -> Response:
+    """Set the total that may ever be spent, by an entry that everyone can see."""
+    made = served_of(request).ledger.set_total(change.epsilon, change.delta, change.note)
+    return json_response(made.to_dict())
+
+
+# --- the server ---
+
+
+def health(request: Request) -> Response:
+    """Say that the server runs."""
+    return json_response({"status": "ok"})
+
+
+async def metrics(request: Request) -> Response:
+    """Return counts of requests in the text format of Prometheus; nothing in them depends on data."""
+    house = house_of(request)
+    return Response(house.log.metrics(house.work.busy), media_type="text/plain; version=0.0.4")
+
+
+async def openapi(request: Request) -> Response:
+    """Return the OpenAPI document of this server."""
+    return json_response(request.app.openapi())
+
+
+DOORS = [
+    Door("GET", f"{_SOURCE}/ledger", Permission.AUDIT, ledger, models.LedgerAnswer),
+    Door("GET", f"{_SOURCE}/ledger/verify", Permission.AUDIT, verify, models.Verified),
+    Door("GET", f"{_SOURCE}/people", Permission.MANAGE, people, models.PersonList),
+    Door("PUT", _PERSON, Permission.MANAGE, change_person, models.PersonAnswer),
+    Door("DELETE", _PERSON, Permission.MANAGE, remove_person, models.Done),
+    Door("GET", f"{_PERSON}/tokens", Permission.MANAGE, tokens, models.TokenList),
+    Door("POST", f"{_PERSON}/tokens", Permission.MANAGE, make_token, models.MadeToken, 201),
+    Door("DELETE", f"{_PERSON}/tokens/{{number}}", Permission.MANAGE, revoke_token, models.Done),
+    Door("PUT", f"{_SOURCE}/total", Permission.MANAGE, set_total, models.EntryAnswer),
+    Door("GET", "/healthz", Permission.PUBLIC, health, models.Health),
+    Door("GET", "/metrics", Permission.OPERATE, metrics, None),
+    Door("GET", "/api/v1/openapi.json", Permission.SIGNED_IN, openapi, dict[str, Any]),
+]

@@ -1,0 +1,61 @@
+"""Who may do what: roles, permissions, and the one who calls.
+
+A role belongs to a person and a source; the operator's belongs to the server.  Every route names one permission.  What
+is not allowed here is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+SERVER = ""
+"""In place of a source: the server itself."""
+
+
+class Role(StrEnum):
+    """What a person is for a source, or for the server."""
+
+    OWNER = "owner"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+    OPERATOR = "operator"
+
+
+class Permission(Enum):
+    """What a route needs."""
+
+    PUBLIC = "anyone, also without a token"
+    SIGNED_IN = "anyone with a token"
+    DESCRIBE = "what is public about a source, its budget and its head"
+    ASK = "plan and release, and one's own answers"
+    AUDIT = "all entries of the ledger, and its verification"
+    MANAGE = "people, tokens, caps and the total of a source"
+    OPERATE = "how the server is doing"
+
+
+ROLES: Mapping[Permission, frozenset[Role]] = {
+    Permission.DESCRIBE: frozenset({Role.OWNER, Role.ANALYST, Role.AUDITOR}),
+    Permission.ASK: frozenset({Role.OWNER, Role.ANALYST}),
+    Permission.AUDIT: frozenset({Role.OWNER, Role.AUDITOR}),
+    Permission.MANAGE: frozenset({Role.OWNER}),
+    Permission.OPERATE: frozenset({Role.OPERATOR}),
+}
+"""For each permission that needs a role, the roles that have it."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The person behind a request, by a token: its number, and the roles that it gives, by source."""
+
+    person: str
+    token: str
+    roles: Mapping[str, frozenset[Role]]
+    expires: str
+
+    def may(self, permission: Permission, source: str = SERVER) -> bool:
+        """Return whether the caller has a permission for a source, or for the server."""
+        if permission in (Permission.PUBLIC, Permission.SIGNED_IN):
+            return True
+        return not ROLES[permission].isdisjoint(self.roles.get(source, frozenset()))

@@ -1,0 +1,112 @@
+"""Routes that name the permission they need: it is checked before the body of a request is read.
+
+A route without a permission cannot be made, and an application that holds one does not start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..errors import LapwingError
+from .permissions import SERVER, Caller, Permission
+from .refusals import Refusal, not_allowed, refusal_of
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+OF_SERVER = (Permission.PUBLIC, Permission.SIGNED_IN, Permission.OPERATE)
+"""Permissions that belong to no source."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """One route: what it does, at which address, who may use it, and what it answers."""
+
+    method: str
+    path: str
+    needs: Permission
+    endpoint: Callable[..., Any]
+    answers: Any
+    status: int = 200
+    also: tuple[int, ...] = ()
+
+
+class GuardedRoute(APIRoute):
+    """A route that refuses callers without its permission, before anything of the request is read."""
+
+    def get_route_handler(self) -> Handler:
+        handle, needs = super().get_route_handler(), permission_of(self)
+
+        async def guarded(request: Request) -> Response:
+            caller: Caller | None = getattr(request.state, "caller", None)
+            source = SERVER if needs in OF_SERVER else request.path_params["source"]
+            if needs is not Permission.PUBLIC and (caller is None or not caller.may(needs, source)):
+                raise not_allowed()
+            served = None
+            if source != SERVER:
+                served = request.app.state.house.sources.get(source)
+                if served is None:
+                    raise not_allowed()
+            try:
+                return await handle(request)
+            except LapwingError as error:
+                raise refusal_of(error, served) from None
+            except RequestValidationError as error:
+                raise _unfit(error) from None
+            except HTTPException as error:
+                if isinstance(error.__cause__, Refusal):  # too large, or too slow
+                    raise error.__cause__ from None
+                raise Refusal(400, "InvalidRequest", "The request cannot be read as JSON.") from None
+
+        return guarded
+
+
+def permission_of(route: object) -> Permission:
+    """Return the permission that a route needs; one that names none is an error of the program."""
+    needs = getattr(getattr(route, "endpoint", None), "needs", None)
+    if not isinstance(needs, Permission):
+        raise RuntimeError(f"The route {getattr(route, 'path', route)!r} names no permission.")
+    return needs
+
+
+def add_doors(app: FastAPI, doors: list[Door], problem: Any) -> None:
+    """Add routes; ``problem`` is the model of errors."""
+    for door in doors:
+        door.endpoint.needs = door.needs  # type: ignore[attr-defined]
+        app.router.add_api_route(
+            door.path,
+            door.endpoint,
+            methods=[door.method],
+            response_model=door.answers,
+            status_code=door.status,
+            route_class_override=GuardedRoute,
+            operation_id=door.endpoint.__name__,
+            responses={code: {"model": problem} for code in (400, 401, 404, 408, 409, 413, 429, 500, 503, *door.also)},
+            openapi_extra={"x-permission": door.needs.name.lower()},
+        )
+
+
+def check_doors(app: FastAPI) -> None:
+    """Refuse to start with a route that is not guarded."""
+    for route in app.routes:
+        permission_of(route)
+        if not isinstance(route, GuardedRoute):
+            raise RuntimeError(f"The route {getattr(route, 'path', route)!r} is not guarded.")
+
+
+def _unfit(error: RequestValidationError) -> Refusal:
+    """Return which fields of a request do not fit; what was given for them is not repeated."""
+    places = {".".join(str(part) for part in each["loc"][:2] if str(part).isidentifier()) for each in error.errors()}
+    where = ", ".join(sorted(places))[:200]
+    return Refusal(
+        400, "InvalidRequest", f"The request does not fit this route: see {where}. Nothing was read and nothing was "
+        "charged. The document /api/v1/openapi.json says what it takes.",
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""The sources that a server serves: opened once, each with one ledger, and with a table of its own in every thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from shlex import quote
+from typing import Any
+
+from ..errors import InvalidParameter, InvalidRequest
+from ..ledger.entry import Budget
+from ..ledger.ledger import Ledger
+from ..question.schema import Schema
+from ..source import Source
+
+
+class Served:
+    """One source; ``open_source`` opens it anew, since what reads a table is not shared by threads."""
+
+    def __init__(self, open_source: Callable[[], Source]) -> None:
+        self._open = open_source
+        self._own = threading.local()
+        first = open_source()
+        self.name: str = first.name
+        self.schema: Schema = first.schema
+        self.ledger: Ledger = first.open_ledger()  # whatever its total is: the owner may have changed it
+        self.where = str(self.ledger.where)
+        self.table = repr(first)
+        self._description = first.describe()
+
+    @property
+    def source(self) -> Source:
+        """The source, for this thread alone; all of them share the ledger, and what it has seen (claim L5)."""
+        found: Source | None = getattr(self._own, "source", None)
+        if found is None:
+            found = self._open()
+            found.ledger = self.ledger
+            self._own.source = found
+        return found
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """What is public about the source, for JSON."""
+        return {**self._description, "engine": self.source.dialect.name}
+
+    def budget(self, person: str) -> dict[str, Any]:
+        """Return what is left of the total, and of a person's cap, for JSON."""
+        mine = self.cap(person)
+        return {
+            "source": self.name,
+            "epsilon": self.ledger.budget().to_dict(),
+            "delta": self.ledger.delta.to_dict(),
+            "mine": None if mine is None else mine.to_dict(),
+        }
+
+    def cap(self, person: str) -> Budget | None:
+        """Return the budget of a person; None if the ledger has no cap for this name."""
+        try:
+            return self.ledger.budget(person)
+        except InvalidParameter:
+            return None
+
+    def public_text(self, message: str) -> str:
+        """Return a message with the name of the source in place of where its ledger is."""
+        return message.replace(quote(self.where), self.name).replace(self.where, self.name)
+
+
+def open_sources(openers: Iterable[Callable[[], Source]]) -> dict[str, Served]:
+    """Return the sources by their names; refuse two of one name, and one table with two budgets."""
+    served: dict[str, Served] = {}
+    for each in map(Served, openers):
+        if each.name in served:
+            raise InvalidRequest(f'Two sources are called "{each.name}"', "Give one of them another name.")
+        for other in served.values():
+            same = each.table.partition(", ")[2] == other.table.partition(", ")[2]
+            if same and each.where != other.where:
+                what = f'The sources "{other.name}" and "{each.name}" have one table and two ledgers'
+                raise InvalidRequest(what, "Name the same ledger in both: a budget belongs to the people in the table.")
+        served[each.name] = each
+    return served

@@ -1,0 +1,125 @@
+"""Questions that are computed: few at once, each question once however many ask, and none lost at the end.
+
+The ledger already answers each question once.  Here those who ask the same question at the same time wait for the first
+of them, and then get the recorded answer, so that the table is read once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from fractions import Fraction
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from .asking import Inquiry
+from .refusals import Refusal, json_bytes
+
+
+class Answered:
+    """An answer, as it is sent, and the entry that holds it."""
+
+    def __init__(self, body: bytes, entry: int | None) -> None:
+        self.body, self.entry = body, entry
+
+
+class Stopping(Refusal):
+    """The server stops before a question was charged."""
+
+    def __init__(self) -> None:
+        message = "The server is busy or stopping. No row was read and nothing was charged. Ask again later."
+        super().__init__(503, "ServerError", message, {"Retry-After": "5"})
+
+
+class Work:
+    """A queue of questions, for one event loop."""
+
+    def __init__(self, at_once: int, waiting: int, most: Fraction | None = None) -> None:
+        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="lapwing-question")
+        self._free = asyncio.Semaphore(at_once)
+        self._room = at_once + waiting
+        self._most = most
+        self._turns: dict[str, list[asyncio.Future[None]]] = {}
+        self._busy = 0
+        self._closing = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def busy(self) -> int:
+        """How many questions are computed or wait."""
+        return self._busy
+
+    def begin(self, inquiry: Inquiry, stopped: Callable[[], bool] = lambda: False) -> asyncio.Task[Answered]:
+        """Begin to answer a question; what was begun goes on, whoever still waits for it.
+
+        ``stopped`` says, before it is charged, whether it was cancelled.
+        """
+        task = asyncio.get_running_loop().create_task(self._answer(inquiry, stopped))
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        return task
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen, even if nobody waits for it any more
+
+    async def _answer(self, inquiry: Inquiry, stopped: Callable[[], bool]) -> Answered:
+        """Return the recorded answer; or wait for a turn, and compute one."""
+        known = await run_in_threadpool(_known, inquiry)
+        if known is not None:
+            return known
+        if self._closing or self._busy >= self._room:
+            raise Stopping
+        await run_in_threadpool(inquiry.check_cost, self._most)
+        self._busy += 1
+        try:
+            async with self._turn(inquiry.key), self._free:
+                if self._closing:
+                    raise Stopping
+                if stopped():
+                    raise Refusal(409, "ServerError", "The job was cancelled before it was charged.")
+                loop = asyncio.get_running_loop()
+                return await asyncio.shield(loop.run_in_executor(self._pool, _computed, inquiry))
+        finally:
+            self._busy -= 1
+
+    @asynccontextmanager
+    async def _turn(self, key: str) -> AsyncIterator[None]:
+        """Wait for all who asked the same question before."""
+        queue = self._turns.setdefault(key, [])
+        before = queue[-1] if queue else None
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.append(mine)
+        try:
+            if before is not None:
+                await asyncio.shield(before)
+            yield
+        finally:
+            mine.set_result(None)
+            queue.remove(mine)
+            if not queue:
+                del self._turns[key]
+
+    async def close(self) -> None:
+        """Take no more questions, and wait until those that are computed are answered and recorded.
+
+        Those that wait were not charged; as jobs they are begun again when the server starts.
+        """
+        self._closing = True
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+        await run_in_threadpool(self._pool.shutdown)
+
+
+def _known(inquiry: Inquiry) -> Answered | None:
+    release = inquiry.known()
+    return None if release is None else Answered(json_bytes(inquiry.answer(release)), release.entry)
+
+
+def _computed(inquiry: Inquiry) -> Answered:
+    release = inquiry.released()
+    return Answered(json_bytes(inquiry.answer(release)), release.entry)
