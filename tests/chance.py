@@ -585,6 +585,16 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_too_many_quantiles_are_refused_and_long_work_tells_its_progress": FORM,
         "test_with_and_without_intervals_are_two_questions": ALIKE,
     },
+    "tests/unit/server/test_process.py": {
+        "test_a_server_from_its_start_to_its_end": CHARGES,
+        "test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs": CHARGES,
+        "test_tls_is_verified": NO_NOISE,
+    },
+    "tests/unit/server/test_tokens.py": {
+        "test_a_token_has_256_random_bits_and_one_form": Chance(
+            256 * 2 * 0.5**100 + 100**2 * 0.5**256, "one of 256 bits is the same in 100 tokens, or two are equal"
+        ),
+    },
     "tests/unit/test_source.py": {
         "test_a_number_may_have_bounds_and_keys": Chance(
             16 * beyond(1, 1 / 500) + beyond(1, 16 / 500), "no noise at ε = 500"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from .. import exact
-from ..errors import ConflictingParameters, InvalidParameter, MissingParameter
+from ..errors import ConflictingParameters, MissingParameter
 from ..exact import NANO
 from ..ledger.chain import question_key
 from ..ledger.entry import canonical_json
@@ -24,7 +24,7 @@ from ..question.statistic_json import keys_of, statistic_of, weights_of
 from ..release.pipeline import as_recorded, question, released
 from ..release.result import Release
 from ..release.reuse import from_record
-from .refusals import Refusal
+from .refusals import Refusal, not_allowed
 from .sources import Served
 
 LONGEST = 100_000
@@ -182,7 +182,7 @@ def recorded(served: Served, release: Release) -> dict[str, Any]:
 
 
 def entry_number(text: str) -> int:
-    """Return the number of an entry in an address."""
+    """Return the number of an entry in an address; there is nothing at any other address."""
     if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise InvalidParameter(text, "entry", "a whole number")
+        raise not_allowed()
     return int(text)

@@ -1,0 +1,229 @@
+"""What every request passes: host, size, time, pace, headers; and what is told when something fails."""
+
+import json
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from lapwing.errors import EngineError, InvalidParameter, InvalidRequest, LedgerError, MissingParameter
+from lapwing.server import ask_routes
+from lapwing.server.gate import Pace
+from lapwing.server.refusals import json_bytes
+from lapwing.server.settings import settings_of
+
+from .conftest import ASKED, CANARY
+
+ME = "/api/v1/me"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "", "127.0.0.1.evil.example", "localhost@evil", "127.0.0.1:x", None])
+def test_another_host_is_refused(server, host):
+    answer = server.get(ME, "ana", headers={"host": host})
+    assert answer.status == 400
+    assert answer.json["message"] == "The server is not called by this name."
+    assert "evil" not in answer.text + str(answer.headers)
+
+
+def test_the_names_of_this_machine_are_known(server):
+    for host in ("127.0.0.1", "localhost:8765", "LOCALHOST", "[::1]:99"):
+        assert server.get(ME, "ana", headers={"host": host}).status == 200
+
+
+def test_large_bodies_are_refused_whether_they_say_so_or_not(start):
+    server = start(body_bytes=2000)
+    body = json.dumps({"sql": ASKED, "epsilon": "0.1", "where": "x" * 3000}).encode()
+    for headers, pieces in (
+        ({}, None), ({"content-length": "10"}, [body]), ({"content-length": None}, [body[:1500], body[1500:]]),
+        ({"content-length": "99999999999999999999"}, [b"x"]), ({"content-length": "-1"}, [b"x"]),
+        ({"content-length": "x"}, [b"x"]),
+    ):  # fmt: skip
+        answer = server.post("/api/v1/sources/visits/plan", "ana", body, headers=headers, pieces=pieces)
+        assert (answer.status, answer.json["error"]) == (413, "TooLarge"), headers
+    small = {"sql": "SELECT COUNT(*) FROM visits", "epsilon": "0.1"}
+    assert server.post("/api/v1/sources/visits/plan", "ana", small).status == 200
+
+
+def test_slow_bodies_are_refused(start):
+    server = start(body_seconds=1)
+    answer = server.post("/api/v1/sources/visits/plan", "ana", pieces=[b'{"sql":'] + [b" "] * 20, pause=0.2)
+    assert (answer.status, answer.json["error"]) == (408, "InvalidRequest")
+
+
+def test_a_token_in_an_address_is_refused_and_not_logged(server):
+    token = server.tokens["ana"]
+    for address in (f"{ME}?token={token}", f"{ME}?a={token}", f"/{token}", f"{ME}?access_token=x", f"{ME}/{token}/x"):
+        answer = server.get(address, "ana")
+        assert (answer.status, answer.json["error"]) == (400, "InvalidRequest")
+        assert token not in answer.text + str(answer.headers)
+    assert token.rpartition("_")[2] not in json.dumps(server.lines)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/nosuch", "/api/v1", "/api/v1/sources/", "/api/v1/sources/..%2f..%2fetc%2fpasswd", "/api/v1/sources/../me",
+     "//evil.example/x", "/api/v1/sources/visits/", "/api/v1/sources/visits/entries/..", "/%2e%2e/%2e%2e", "/docs"],
+)  # fmt: skip
+def test_unknown_addresses_are_refused_without_a_redirect(server, path):
+    for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
+        answer = server.call(method, path, "ana")
+        assert (answer.status, answer.json["error"]) == (404, "NotAllowed")
+        assert "location" not in answer.headers
+        assert not any(name.startswith("access-control") for name in answer.headers)  # no CORS
+
+
+def test_every_response_has_the_same_safe_headers(server, start):
+    answers = [server.get("/healthz"), server.get(ME), server.get(ME, "ana"), server.get("/nosuch", "ana")]
+    answers.append(server.get(ME, "ana", headers={"host": "evil.example"}))
+    for answer in answers:
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "set-cookie" not in answer.headers
+        assert "strict-transport-security" not in answer.headers
+    proxied = start(behind_proxy=True, names=["stats.example"])
+    answer = proxied.get(ME, "ana", headers={"host": "stats.example"})
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    assert proxied.get(ME, "ana").status == 400
+
+
+def test_a_person_who_asks_too_often_waits(start):
+    server = start(requests_per_minute=3)
+    assert [server.get(ME, "ana").status for _ in range(5)] == [200, 200, 200, 429, 429]
+    assert server.get(ME, "ana").headers["retry-after"] == "60"
+    assert server.get(ME, "bob").status == 200
+
+
+def test_the_pace_comes_back_evenly():
+    pace = Pace(60)
+    assert sum(pace.allows("ana", 0.0) for _ in range(100)) == 60
+    assert [pace.allows("ana", now) for now in (0.5, 1.1, 1.2, 2.2)] == [False, True, False, True]
+    assert sum(pace.allows("ana", 10**6) for _ in range(100)) == 60
+
+
+BODIES = [b"", b"{", b"[]", b"null", b'{"sql": 3, "epsilon": "1"}', b'{"sql": "x", "epsilon": 0.1}', b"\xff\xfe",
+          b'{"sql": "x", "epsilon": true}', b'{"sql": "x", "epsilon": "1", "analyst": "bob"}', b"[" * 20_000,
+          b'{"sql": "x", "epsilon": "1", "entropy": 1}', b'{"epsilon": "1"}', b'{"sql": "x", "epsilon": "NaN"}',
+          b'{"sql": "DROP TABLE visits", "epsilon": "1"}', b'{"sql": "x", "epsilon": "1", "confidence": "2"}',
+          b'{"sql": "x", "statistics": [{"statistic": "count"}], "epsilon": "1"}', b'{"sql": "\\ud800", "epsilon": "1"}',
+          b'{"statistics": [{"statistic": "count"}], "by": [[1]], "epsilon": "1"}', b'{"sql": "", "epsilon": "1"}',
+          b'{"statistics": [], "epsilon": "1"}', b'{"sql": "x", "epsilon": "1e999"}']  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
+def test_what_does_not_fit_is_refused_in_our_own_words_and_costs_nothing(server, body):
+    before = server.ledger.head
+    for route in ("release", "plan", "jobs"):
+        answer = server.post(f"/api/v1/sources/visits/{route}", "ana", body)
+        assert answer.status == 400, (route, answer.text)
+        assert set(answer.json) == {"error", "message"}
+        assert "pydantic" not in answer.text
+        assert "Traceback" not in answer.text
+    assert server.ledger.head == before
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "name"),
+    [
+        (ValueError(f"cell {CANARY}"), 500, "ServerError"),
+        (MemoryError(CANARY), 500, "ServerError"),
+        (EngineError("visits", f"has {CANARY} in /srv/data", "", ""), 503, "EngineError"),
+        (LedgerError("/srv/visits.ledger", f"is {CANARY}", ""), 503, "LedgerError"),
+    ],
+)
+def test_T24_whatever_fails_is_told_without_its_text(server, monkeypatch, error, status, name):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(ask_routes, "planned", fail)
+    answer = server.post("/api/v1/sources/visits/plan", "ana", {"sql": ASKED, "epsilon": "0.1"})
+    assert (answer.status, answer.json["error"]) == (status, name)
+    for shown in (answer.text, str(answer.headers), json.dumps(server.lines)):
+        assert CANARY not in shown
+        assert "/srv" not in shown
+    if status == 500:
+        assert type(error).__name__ in json.dumps(server.lines)
+
+
+def test_the_log_has_public_facts_alone(server):
+    server.release("ana", "SELECT COUNT(*) FROM visits WHERE age = 77")
+    server.get("/api/v1/sources/visits/example?rows=3", "ana")
+    server.get("/api/v1/hello/SECRET-WORD", "ana")
+    assert [set(line) for line in server.lines] == [{"time", "person", "route", "status", "ms"}] * 3
+    assert [(line["person"], line["route"], line["status"]) for line in server.lines] == [
+        ("ana", "POST /api/v1/sources/{source}/release", 200),
+        ("ana", "GET /api/v1/sources/{source}/example", 200),
+        ("ana", "GET none", 404),
+    ]
+    text = json.dumps(server.lines)
+    assert not any(word in text for word in ("77", "age", "SECRET-WORD", "visits", "rows=3", "lapwing_"))
+
+
+def test_the_metrics_have_public_labels_alone(server):
+    server.release("ana")
+    server.get("/nosuch", "ana")
+    text = server.get("/metrics", "oscar").text
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    assert set(families) == {"lapwing_requests", "lapwing_questions_open", "lapwing_start_time_seconds"}
+    templates = {f"{method} {route.path}" for route in server.app.api.routes for method in route.methods} | {"GET none"}
+    for sample in families["lapwing_requests"].samples:
+        assert set(sample.labels) == {"route", "status"}
+        assert sample.labels["route"] in templates
+        assert sample.labels["status"] in ("2xx", "4xx", "5xx")
+    assert not any(word in text for word in ("ana", "visits", "epsilon"))
+
+
+def test_json_that_is_sent_is_valid():
+    assert json.loads(json_bytes({"a": "\udc80", "b": "é"})) == {"a": "\udc80", "b": "é"}
+    with pytest.raises(ValueError, match="JSON"):
+        json_bytes({"a": float("nan")})
+
+
+# --- settings ---
+
+
+def test_defaults_are_safe(tmp_path):
+    made = settings_of(None, {"sources": ["a.toml"], "access": str(tmp_path / "a")})
+    assert (made.host, made.encrypted, made.body_bytes, made.epsilon_per_question) == ("127.0.0.1", False, 10**6, None)
+    assert made.hosts == {"127.0.0.1", "localhost", "[::1]"}
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"host": "0.0.0.0"}, InvalidRequest),
+        ({"host": "192.168.0.7"}, InvalidRequest),
+        ({"host": "::"}, InvalidRequest),
+        ({"host": "stats.example"}, InvalidParameter),
+        ({"host": "0.0.0.0", "behind_proxy": True}, MissingParameter),
+        ({"certificate": "a.pem"}, MissingParameter),
+        ({"key": "a.pem"}, MissingParameter),
+        ({"sources": []}, MissingParameter),
+        ({"port": 70000}, InvalidParameter),
+        ({"epsilon_per_question": "0.1x"}, ValueError),
+        ({"at_once": 0.5}, InvalidParameter),
+    ],
+)
+def test_what_is_unsafe_is_refused_before_the_start(tmp_path, given, error):
+    with pytest.raises(error):
+        settings_of(None, {"sources": ["a.toml"], "access": str(tmp_path / "a"), **given})
+
+
+def test_settings_of_a_file(tmp_path):
+    file = tmp_path / "serve.toml"
+    file.write_text(
+        'sources = ["visits.toml"]\nport = 9000\nepsilon_per_question = 0.1\naccess = "people.sqlite"\n'
+        'names = ["stats.example"]\nbehind_proxy = true\nhost = "0.0.0.0"\n'
+    )
+    made = settings_of(str(file), {"port": 9001, "sources": (), "host": None, "behind_proxy": False})
+    assert made.sources == (str(tmp_path / "visits.toml"),)
+    assert (made.port, made.access, made.host) == (9001, str(tmp_path / "people.sqlite"), "0.0.0.0")
+    assert made.epsilon_per_question * 10 == 1  # a tenth, not the float beside it
+    assert made.hosts == {"stats.example"}
+    for wrong in ("prot = 3", 'behind_proxy = "yes"', "port = 1.5", "names = 3", "host = 3", "x =", 'sources = "a"'):
+        file.write_text(f'sources = ["a.toml"]\n{wrong}\n' if "sources" not in wrong else wrong)
+        with pytest.raises((InvalidParameter, InvalidRequest)):
+            settings_of(str(file), {})
+    with pytest.raises(InvalidRequest, match="cannot be read"):
+        settings_of(str(tmp_path / "no.toml"), {})

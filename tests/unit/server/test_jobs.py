@@ -1,0 +1,186 @@
+"""Jobs: started, asked about, cancelled without a refund; they and their answers survive a restart."""
+
+import json
+import threading
+from fractions import Fraction
+
+import pytest
+
+from lapwing.engine.table import Table
+from lapwing.server import models
+from lapwing.server.jobs import MOST_OPEN
+
+from .conftest import ASKED
+
+JOBS = "/api/v1/sources/visits/jobs"
+
+
+def begin(server, who="ana", epsilon="0.5", sql=ASKED):
+    answer = server.post(JOBS, who, {"sql": sql, "epsilon": epsilon})
+    assert answer.status == 202, answer.text
+    return answer.json["job"]
+
+
+def state(server, job, who="ana"):
+    answer = server.get(f"{JOBS}/{job}", who)
+    models.JobAnswer(**answer.json)
+    return answer.json
+
+
+def ended(server, job, who="ana"):
+    for _ in range(2000):
+        found = state(server, job, who)
+        if found["state"] != "open":
+            return found
+        threading.Event().wait(0.01)
+    raise AssertionError("the job did not end")
+
+
+class Slow:
+    """Holds up the reading of a table."""
+
+    def __init__(self, monkeypatch):
+        self.begun, self.go_on, tally = threading.Event(), threading.Event(), Table.tally
+
+        def slow(*given, **named):
+            self.begun.set()
+            assert self.go_on.wait(30)
+            return tally(*given, **named)
+
+        monkeypatch.setattr(Table, "tally", slow)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    made = Slow(monkeypatch)
+    yield made
+    made.go_on.set()
+
+
+def test_a_job_is_answered_later_and_its_answer_is_that_of_the_release(server):
+    job = begin(server)
+    done = ended(server, job)
+    assert (done["state"], done["error"]) == ("done", None)
+    result = server.get(f"{JOBS}/{job}/result", "ana").json
+    released = server.release("ana").json
+    assert result["rows"] == released["rows"]
+    assert done["entry"] == released["entry"]
+    assert server.ledger.spent == Fraction(1, 2)
+    assert [each["job"] for each in server.get(JOBS, "ana").json["jobs"]] == [job]
+
+
+def test_a_job_that_fails_tells_why_in_the_words_of_the_library(server):
+    done = ended(server, begin(server, epsilon="3"))
+    assert (done["state"], done["error"]) == ("failed", "BudgetExceeded")
+    assert "has 2 left of 2" in done["message"]
+    refused = server.get(f"{JOBS}/{done['job']}/result", "ana")
+    assert (refused.status, refused.json["message"]) == (409, "The job has no answer: it is failed.")
+    assert server.ledger.spent == 0
+    assert server.post(JOBS, "ana", {"sql": "SELECT nonsense FROM visits", "epsilon": "1"}).status == 400
+
+
+def test_a_question_that_takes_long_becomes_a_job(start, slow):
+    server = start(seconds=1)
+    answer = server.release("ana")
+    assert (answer.status, answer.json["state"]) == (202, "open")
+    slow.go_on.set()
+    assert ended(server, answer.json["job"])["state"] == "done"
+    assert server.release("ana").json["repeated"]
+    assert server.ledger.spent == Fraction(1, 2)
+
+
+def test_T46_a_job_that_is_cancelled_after_its_charge_is_not_refunded(server, slow):
+    job = begin(server)
+    assert slow.begun.wait(10)
+    assert server.call("DELETE", f"{JOBS}/{job}", "ana").json["state"] == "cancelled"
+    slow.go_on.set()
+    again = server.release("ana").json
+    assert server.ledger.spent == Fraction(1, 2)
+    assert again["entry"] == server.ledger.entries()[4].number
+    assert state(server, job)["state"] == "cancelled"
+    assert server.call("DELETE", f"{JOBS}/{job}", "ana").json["state"] == "cancelled"
+    assert server.get(f"{JOBS}/{job}/result", "ana").status == 409
+
+
+def test_a_job_that_is_cancelled_while_it_waits_is_never_charged(start, slow):
+    server = start(at_once=1)
+    first = begin(server, epsilon="0.25")
+    assert slow.begun.wait(10)
+    second = begin(server, epsilon="0.5")
+    assert server.call("DELETE", f"{JOBS}/{second}", "ana").json["state"] == "cancelled"
+    slow.go_on.set()
+    assert ended(server, first)["state"] == "done"
+    server.stop()
+    assert server.ledger.spent == Fraction(1, 4)
+
+
+def test_open_jobs_are_limited(server, slow, monkeypatch):
+    monkeypatch.setattr("lapwing.server.jobs.MOST_OPEN", 2)
+    assert MOST_OPEN == 20
+    begin(server, epsilon="0.01")
+    begin(server, epsilon="0.02")
+    answer = server.post(JOBS, "ana", {"sql": ASKED, "epsilon": "0.03"})
+    assert (answer.status, answer.json["error"]) == (429, "ServerError")
+    begin(server, "bob", epsilon="0.03")
+
+
+def test_stopping_ends_what_was_begun_and_keeps_what_waits(start, slow):
+    """What is computed is recorded before the server ends; what waits was not charged, and goes on afterwards."""
+    server = start(at_once=1)
+    first, second = begin(server, epsilon="0.25"), begin(server, epsilon="0.5")
+    assert slow.begun.wait(10)
+    stopping = threading.Thread(target=server.stop)
+    stopping.start()
+    stopping.join(0.3)
+    assert stopping.is_alive()  # it waits for the first
+    slow.go_on.set()
+    stopping.join(20)
+    assert not stopping.is_alive()
+    assert server.ledger.spent == Fraction(1, 4)
+    other = start()
+    assert state(other, first)["state"] == "done"
+    assert ended(other, second)["state"] == "done"
+    assert other.ledger.spent == Fraction(3, 4)
+    rows = [other.get(f"{JOBS}/{job}/result", "ana").json["rows"] for job in (first, second)]
+    assert rows[0] == other.release("ana", epsilon="0.25").json["rows"]
+    assert rows[1] == other.release("ana", epsilon="0.5").json["rows"]
+    assert other.ledger.spent == Fraction(3, 4)
+
+
+def test_a_job_of_someone_who_may_not_ask_any_more_does_not_go_on(start, slow):
+    server = start(at_once=1)
+    begin(server, epsilon="0.25")
+    assert slow.begun.wait(10)
+    second = begin(server, "bob", epsilon="0.5")
+    slow.go_on.set()
+    server.stop()
+    spent = server.ledger.spent
+    server.app.access.remove_roles("bob")
+    with server.app.access.store.transaction(write=True) as connection:
+        connection.exec_driver_sql("UPDATE lapwing_jobs SET state = 'open', entry = NULL")
+    other = start()
+    other.app.access.add_role("bob", "visits", next(iter(other.app.access.caller(other.tokens["ana"]).roles["visits"])))
+    assert ended(other, second, "bob")["error"] == "NotAllowed"
+    assert other.ledger.spent == spent
+
+
+def test_the_result_of_a_job_never_charges_even_if_the_source_has_changed(start, folder):
+    server = start()
+    job = begin(server)
+    assert ended(server, job)["state"] == "done"
+    server.stop()
+    file = folder / "visits.toml"
+    file.write_text(file.read_text().replace("high = 100", "high = 90"))
+    other = start()
+    answer = other.get(f"{JOBS}/{job}/result", "ana")
+    assert (answer.status, answer.json["error"]) == (409, "InvalidRequest")
+    assert other.ledger.spent == Fraction(1, 2)
+
+
+def test_what_is_kept_of_a_job_has_no_answer(server, folder):
+    job = begin(server, sql="SELECT COUNT(*) FROM visits")
+    ended(server, job)
+    with server.app.access.store.transaction() as connection:
+        row = connection.exec_driver_sql("SELECT * FROM lapwing_jobs").mappings().one()
+    value = server.release("ana", "SELECT COUNT(*) FROM visits").json["rows"][0]["count"]["value"]
+    assert str(value) not in json.dumps({name: each for name, each in row.items() if name not in ("job", "made", "changed")})
