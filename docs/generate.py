@@ -17,6 +17,7 @@ from docstrings import markdown, prose
 import lapwing as lw
 from lapwing import sensitivity
 from lapwing.cli import main as cli
+from lapwing.client import remote
 from lapwing.ledger import entry, ledger
 from lapwing.noise import intervals, mechanism
 from lapwing.plan import plan
@@ -128,6 +129,7 @@ def names() -> str:
     for kind in (
         plan.Forecast, discover.KeyPlan, intervals.Error, intervals.Interval,
         mechanism.ResponseEstimate, mechanism.OutputGrid, entry.Entry, entry.Budget,
+        remote.Server, remote.RemoteSource, remote.RemoteLedger,
     ):  # fmt: skip
         parts.append(f"## {kind.__name__}\n\n{markdown(inspect.getdoc(kind))}")
         fields = getattr(kind, "__annotations__", {})

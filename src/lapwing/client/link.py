@@ -15,6 +15,7 @@ from ..errors import InvalidRequest, ServerError, as_told
 from ..version import __version__
 
 _LARGEST = 2**31
+_WHICH = "Is this the address of a Lapwing server, of the same version?"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -89,11 +90,21 @@ class Link:
         return ServerError(f"The server {self.url} {what}", advice)
 
 
-def _json(body: bytes) -> Any:
+class Told(dict[str, Any]):
+    """An object of JSON that a server sent; one that lacks a field is no answer of a Lapwing server."""
+
+    def __missing__(self, name: str) -> Any:
+        raise ServerError(f'The server\'s answer lacks "{name}"', _WHICH)
+
+
+def _json(body: bytes) -> Told:
     try:
-        return json.loads(body)
+        told = json.loads(body, object_hook=Told)
     except (ValueError, RecursionError):
-        raise ServerError("The server's answer is not JSON", "Is this the address of a Lapwing server?") from None
+        told = None
+    if not isinstance(told, Told):
+        raise ServerError("The server's answer is no object of JSON", _WHICH)
+    return told
 
 
 def _told(status: int, body: bytes) -> Exception:
@@ -102,5 +113,4 @@ def _told(status: int, body: bytes) -> Exception:
         told = json.loads(body)
         return as_told(str(told["error"]), str(told["message"]))
     except (ValueError, KeyError, TypeError, RecursionError):
-        advice = "Is this the address of a Lapwing server?"
-        return ServerError(f"The server answered with status {status}, and not as Lapwing does", advice)
+        return ServerError(f"The server answered with status {status}, and not as Lapwing does", _WHICH)

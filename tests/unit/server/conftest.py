@@ -107,7 +107,8 @@ class Running:
         parts = urlsplit(address)
         scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
-            "path": unquote(parts.path), "raw_path": parts.path.encode(), "query_string": parts.query.encode(), "root_path": "",
+            "path": unquote(parts.path), "raw_path": parts.path.encode(), "query_string": parts.query.encode(),
+            "root_path": "",
             "headers": [(name.encode(), value.encode()) for name, value in given.items() if value is not None],
             "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8765), "state": {},
         }  # fmt: skip
@@ -117,9 +118,9 @@ class Running:
 
             async def receive():
                 await asyncio.sleep(pause)
-                if left:
-                    return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
-                await asyncio.sleep(3600)
+                if not left:
+                    await asyncio.sleep(3600)
+                return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
 
             async def send(message):
                 sent.append(message)

@@ -222,12 +222,12 @@ def test_T24_a_canary_is_nowhere_also_when_the_engine_fails(server, monkeypatch,
     def fail(*_, **__):
         raise RuntimeError(f"Could not convert {CANARY} of visits-canary-person")
 
-    monkeypatch.setattr("lapwing.engine.duckdb._Session.integers", fail)
-    failed = server.release("ana", epsilon="0.25")
+    with monkeypatch.context() as patch:
+        patch.setattr("lapwing.engine.duckdb._Session.integers", fail)
+        failed = server.release("ana", epsilon="0.25")
     assert (failed.status, failed.json["error"]) == (503, "EngineError")
     assert "stays charged" in failed.json["message"]
     assert server.ledger.spent == Fraction(3, 4)
-    monkeypatch.undo()
     shown.append(server.release("ana", epsilon="0.25").text)  # completed, at no charge
     assert server.ledger.spent == Fraction(3, 4)
     for route in server.app.api.routes:

@@ -106,7 +106,8 @@ BODIES = [b"", b"{", b"[]", b"null", b'{"sql": 3, "epsilon": "1"}', b'{"sql": "x
           b'{"sql": "x", "epsilon": true}', b'{"sql": "x", "epsilon": "1", "analyst": "bob"}', b"[" * 20_000,
           b'{"sql": "x", "epsilon": "1", "entropy": 1}', b'{"epsilon": "1"}', b'{"sql": "x", "epsilon": "NaN"}',
           b'{"sql": "DROP TABLE visits", "epsilon": "1"}', b'{"sql": "x", "epsilon": "1", "confidence": "2"}',
-          b'{"sql": "x", "statistics": [{"statistic": "count"}], "epsilon": "1"}', b'{"sql": "\\ud800", "epsilon": "1"}',
+          b'{"sql": "x", "statistics": [{"statistic": "count"}], "epsilon": "1"}',
+          b'{"sql": "\\ud800", "epsilon": "1"}',
           b'{"statistics": [{"statistic": "count"}], "by": [[1]], "epsilon": "1"}', b'{"sql": "", "epsilon": "1"}',
           b'{"statistics": [], "epsilon": "1"}', b'{"sql": "x", "epsilon": "1e999"}']  # fmt: skip
 

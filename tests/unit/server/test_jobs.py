@@ -183,4 +183,6 @@ def test_what_is_kept_of_a_job_has_no_answer(server, folder):
     with server.app.access.store.transaction() as connection:
         row = connection.exec_driver_sql("SELECT * FROM lapwing_jobs").mappings().one()
     value = server.release("ana", "SELECT COUNT(*) FROM visits").json["rows"][0]["count"]["value"]
-    assert str(value) not in json.dumps({name: each for name, each in row.items() if name not in ("job", "made", "changed")})
+    assert str(value) not in json.dumps(
+        {name: each for name, each in row.items() if name not in ("job", "made", "changed")}
+    )

@@ -1,0 +1,261 @@
+"""The client: the same plans and releases as beside the table, over a real connection; tokens from safe places only."""
+
+import json
+import threading
+from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import uvicorn
+
+import lapwing as lw
+from lapwing.client.link import Link
+from lapwing.client.remote import RemoteSource
+from lapwing.client.token_file import found_token
+from lapwing.server.app import Application
+from lapwing.source import Source
+
+from .conftest import ASKED, settings
+
+
+@pytest.fixture
+def live(folder, frozen_noise):
+    """A server on a port of this machine, in a thread; its address and the tokens."""
+    begun = []
+
+    def begin(**more):
+        config = uvicorn.Config(
+            Application(settings(folder, **more), write=lambda line: None), port=0, log_config=None, lifespan="on"
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        begun.append((server, thread))
+        while not server.started:
+            threading.Event().wait(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        tokens = json.loads((folder / "tokens.json").read_text())
+        return lambda who: lw.connect(f"http://127.0.0.1:{port}", tokens[who])
+
+    yield begin
+    for server, thread in begun:
+        server.should_exit = True
+        thread.join()
+
+
+CALLS = [
+    ((lw.count(name="n"), lw.mean("cost")), {"by": "ward"}),
+    ((ASKED + " ORDER BY n DESC LIMIT 2",), {}),
+    ((lw.sum("cost", share=3), lw.sum("age")), {"where": "age >= 30", "confidence": 0.8}),
+    ((lw.count(),), {"by": lw.cube("ward"), "weights": {("ward",): 4, (): 1}}),
+    ((lw.quantile("age", [0.25, 0.5]),), {"intervals": False}),
+    ((lw.ratio(lw.sum("cost"), lw.count(), factor=100),), {"by": "ward"}),
+    ((lw.histogram("age", [0, 18, 65, 120]),), {}),
+]
+
+
+def test_plans_and_releases_are_those_of_the_source(live, folder):
+    ana, here = live()("ana")["visits"], Source.open(folder / "visits.toml")
+    assert isinstance(ana, RemoteSource)
+    for place, (statistics, named) in enumerate(CALLS):
+        epsilon = Fraction(place + 1, 100)
+        assert (
+            ana.plan(*statistics, **named, epsilon=epsilon).to_dict()
+            == here.plan(*statistics, **named, epsilon=epsilon).to_dict()
+        )
+        there = ana.release(*statistics, **named, epsilon=epsilon)
+        mine = here.release(*statistics, **named, epsilon=epsilon)
+        assert isinstance(there, lw.Release)
+        assert (there.repeated, mine.repeated) == (False, True)
+        one, two = ({**each.to_dict(), "repeated": None} for each in (there, mine))
+        assert one == two
+        assert (there.analyst, there.head, there.budget) == ("ana", mine.head, mine.budget)
+        again = ana.release(*statistics, **named, epsilon=epsilon)
+        assert again.to_dict() == mine.to_dict()
+
+
+def test_what_is_done_with_a_release_afterwards_works_here(live):
+    ana = live()("ana")["visits"]
+    answer = ana.sql(ASKED, epsilon="0.5")
+    spent = ana.ledger.spent
+    assert answer.at(0.5)["n"].high[0] < answer["n"].high[0]
+    assert answer.difference(by="ward", of="north", to="south").rows
+    assert answer.to_pandas().shape[0] == 3
+    assert "north" in answer.to_html()
+    assert answer.plot().to_dict()["$schema"]
+    assert answer.to_csv().startswith("ward,n,")
+    assert ana.ledger.spent == spent == Fraction(1, 2)
+
+
+def test_a_part_of_tables_that_were_released_is_shown_here_too(live, folder):
+    ana = live()("ana")["visits"]
+    whole = ana.sql("SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)", epsilon="0.5")
+    part = ana.sql("SELECT COUNT(*) FROM visits", epsilon="0.1")
+    assert (part.entry, part.repeated) == (whole.entry, True)
+    mine = Source.open(folder / "visits.toml").sql("SELECT COUNT(*) FROM visits", epsilon="0.1")
+    assert part.to_dict() == mine.to_dict()
+
+
+def test_history_budget_and_ledger(live):
+    connect = live()
+    ana, audrey = connect("ana")["visits"], connect("audrey")["visits"]
+    answer = ana.sql(ASKED, epsilon="0.5")
+    assert [(each.number, each.epsilon) for each in ana.history()] == [(answer.entry, Fraction(1, 2))]
+    assert ana.recall(answer.entry).rows == answer.rows
+    assert (ana.left(), ana.ledger.remaining, ana.ledger.total) == (Fraction(3, 2), Fraction(7, 2), 4)
+    assert [each.kind for each in audrey.ledger.entries()][-2:] == ["charge", "answer"]
+    head = audrey.ledger.head
+    assert audrey.ledger.verify(head) == 6
+    with pytest.raises(lw.errors.LedgerError):
+        audrey.ledger.verify("0" * 64)
+    with pytest.raises(lw.errors.NotAllowed):
+        ana.ledger.entries()
+    assert ana.example(3) == audrey.example(3)
+    assert connect("ana").sources == ["visits"]
+    assert list(connect("oscar")) == []
+    assert connect("ana").me["person"] == "ana"
+
+
+def test_errors_are_those_of_the_library_with_the_same_text(live, folder):
+    ana = live()("ana")["visits"]
+    with pytest.raises(lw.errors.BudgetExceeded, match="has 2 left of 2"):
+        ana.sql(ASKED, epsilon=3)
+    with pytest.raises(lw.errors.UnknownColumn) as there:
+        ana.sql("SELECT AVG(weight) FROM visits", epsilon=1)
+    with pytest.raises(lw.errors.UnknownColumn) as here:
+        Source.open(folder / "visits.toml").sql("SELECT AVG(weight) FROM visits", epsilon=1)
+    assert str(there.value) == str(here.value)
+    with pytest.raises(lw.errors.UnknownArgument):
+        ana.plan(lw.count(), epsilon=1, groupby="ward")
+    with pytest.raises(lw.errors.InvalidParameter):
+        ana.example(0)
+    assert ana.ledger.spent == 0
+
+
+def test_someone_unknown_and_something_unknown(live, folder):
+    connect = live()
+    with pytest.raises(lw.errors.NotAllowed) as other:
+        connect("ana")["secrets"]
+    with pytest.raises(lw.errors.NotAllowed) as none:
+        connect("ana")["../me"]
+    assert str(other.value) == str(none.value)
+    url = connect("ana")._link.url
+    with pytest.raises(lw.errors.NotSignedIn):
+        lw.connect(url, "lapwing_x").sources  # noqa: B018
+    with pytest.raises(lw.errors.NotAllowed):
+        connect("ana")[""]
+
+
+def test_a_question_that_takes_long_is_waited_for(live, monkeypatch):
+    from lapwing.engine.table import Table
+
+    tally = Table.tally
+
+    def slow(*given, **named):
+        threading.Event().wait(1.5)
+        return tally(*given, **named)
+
+    monkeypatch.setattr(Table, "tally", slow)
+    answer = live(seconds=1)("ana")["visits"].sql(ASKED, epsilon="0.5")
+    assert len(answer) == 3
+
+
+def test_a_plan_of_another_version_is_refused(live, monkeypatch):
+    ana = live()("ana")["visits"]
+    post = Link.post
+    monkeypatch.setattr(Link, "post", lambda *a, **n: {**post(*a, **n), "groups": 99})
+    with pytest.raises(lw.errors.ServerError, match="another one than this client's"):
+        ana.plan(ASKED, epsilon=1)
+
+
+# --- servers that are none, or hostile ---
+
+
+@pytest.fixture
+def stranger():
+    """A server that answers everything with what a test says."""
+
+    class Handler(BaseHTTPRequestHandler):
+        status, headers_, body = 200, {}, b"{}"
+
+        def do_GET(self):
+            self.seen.append((self.path, self.headers.get("Authorization")))
+            self.send_response(self.status)
+            for name, value in self.headers_.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(self.body)
+
+        do_POST = do_GET  # noqa: N815  # as the library calls it
+
+        def log_message(self, *_):
+            pass
+
+    class Fresh(Handler):
+        seen = []  # noqa: RUF012
+
+    server = HTTPServer(("127.0.0.1", 0), Fresh)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield Fresh, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"\x80\x04cposix\nsystem\n", b"[" * 10**5, b"[]", b"{}", b"null"])
+def test_T34_T47_what_is_no_answer_is_refused_and_never_run(stranger, body):
+    handler, url = stranger
+    handler.body = body
+    with pytest.raises((lw.errors.ServerError, lw.errors.InvalidSource)):
+        lw.connect(url, "lapwing_x")["visits"]
+    handler.status = 500
+    with pytest.raises(lw.errors.ServerError):
+        lw.connect(url, "lapwing_x")["visits"]
+
+
+def test_a_redirect_is_not_followed_with_the_token(stranger):
+    handler, url = stranger
+    handler.status, handler.headers_ = 302, {"Location": f"{url}/elsewhere"}
+    with pytest.raises(lw.errors.ServerError):
+        lw.connect(url, "lapwing_x").me  # noqa: B018
+    assert [path for path, _ in handler.seen] == ["/api/v1/me"]
+
+
+def test_nobody_at_the_address(stranger):
+    with pytest.raises(lw.errors.ServerError, match="cannot be reached"):
+        lw.connect("http://127.0.0.1:1", "lapwing_x").me  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://stats.example", "ftp://x", "stats.example", "https://user:pass@x", "https://x?token=1", 3, "file:///x"],
+)
+def test_addresses_that_would_show_the_token_are_refused(url):
+    with pytest.raises(lw.errors.InvalidRequest):
+        lw.connect(url, "lapwing_x")
+
+
+def test_a_token_comes_from_safe_places_only(tmp_path, monkeypatch):
+    monkeypatch.delenv("LAPWING_TOKEN", raising=False)
+    with pytest.raises(lw.errors.MissingParameter):
+        lw.connect("https://stats.example")
+    monkeypatch.setenv("LAPWING_TOKEN", "lapwing_e")
+    assert found_token(None, None) == "lapwing_e"
+    assert found_token("lapwing_a", None) == "lapwing_a"
+    file = tmp_path / "token"
+    file.write_text("lapwing_f\n")
+    file.chmod(0o600)
+    assert found_token(None, file) == "lapwing_f"
+    for mode in (0o640, 0o604, 0o622):
+        file.chmod(mode)
+        with pytest.raises(lw.errors.InvalidRequest, match="can be read by others"):
+            found_token(None, file)
+    for wrong in ({"token": "a", "token_file": file}, {"token": None, "token_file": tmp_path / "no"}):
+        with pytest.raises(lw.errors.InvalidRequest):
+            found_token(**wrong)
+    for token in ("two words", "line\nbreak", "ü", "x" * 2000):
+        with pytest.raises(lw.errors.InvalidRequest):
+            found_token(token, None)
+    link = Link("https://stats.example", "lapwing_secret", 5, None)
+    assert "secret" not in repr(link)

@@ -1,0 +1,130 @@
+"""A real server: the command, its port, its signals; killed and started again."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from ipaddress import ip_address
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+import lapwing as lw
+from lapwing.ledger.ledger import Ledger
+
+from .conftest import ASKED
+
+
+class Process:
+    """``lapwing serve`` on a free port."""
+
+    def __init__(self, folder, *options, scheme="http"):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        words = ["serve", str(folder / "visits.toml"), "--port", str(port), "--access", str(folder / "access.sqlite")]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "lapwing", *words, *options],
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+        self.url = f"{scheme}://127.0.0.1:{port}"
+        self._tokens = json.loads((folder / "tokens.json").read_text())
+        for _ in range(600):
+            if self._process.poll() is not None:
+                raise AssertionError(self._process.stderr.read())
+            with socket.socket() as tried:
+                if tried.connect_ex(("127.0.0.1", port)) == 0:
+                    return
+            threading.Event().wait(0.05)
+        raise AssertionError("the server did not start")
+
+    def connect(self, who, **more):
+        return lw.connect(self.url, self._tokens[who], **more)
+
+    def end(self, number=signal.SIGTERM):
+        self._process.send_signal(number)
+        _, said = self._process.communicate(timeout=30)
+        return self._process.returncode, said
+
+
+@pytest.fixture
+def serve(folder):
+    begun = []
+
+    def begin(*options, **more):
+        begun.append(Process(folder, *options, **more))
+        return begun[-1]
+
+    yield begin
+    for each in begun:
+        if each._process.poll() is None:
+            each._process.kill()
+        each._process.communicate()
+
+
+def test_a_server_from_its_start_to_its_end(serve, folder):
+    server = serve()
+    ana = server.connect("ana")["visits"]
+    answer = ana.sql(ASKED, epsilon="0.5")
+    assert ana.sql(ASKED, epsilon="0.5").rows == answer.rows
+    status, said = server.end()
+    first, *lines = said.splitlines()
+    assert first == f"Serving visits on {server.url}"
+    logged = [json.loads(line) for line in lines]
+    assert [(line["person"], line["status"]) for line in logged] == [("ana", 200)] * 3
+    assert status in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
+    assert Ledger.open(folder / "visits.ledger").spent == Fraction(1, 2)
+
+
+def test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs(serve, folder):
+    server = serve()
+    link = server.connect("ana")._link
+    jobs = [
+        link.post("sources", "visits", "jobs", body={"sql": ASKED, "epsilon": f"0.{place}"})["job"]
+        for place in range(1, 5)
+    ]
+    server.end(signal.SIGKILL)
+    Ledger.open(folder / "visits.ledger").verify()
+    again = serve().connect("ana")
+    for job in jobs:
+        for _ in range(600):
+            found = again._link.get("sources", "visits", "jobs", job)
+            if found["state"] != "open":
+                break
+            threading.Event().wait(0.05)
+        assert found["state"] == "done"
+    ledger = Ledger.open(folder / "visits.ledger")
+    charges = [each for each in ledger.entries() if each.kind == "charge"]
+    assert sorted(each.epsilon for each in charges) == [Fraction(place, 10) for place in range(1, 5)]
+    assert all(each.answered for each in charges)
+    assert ledger.spent == 1
+
+
+def test_tls_is_verified(serve, folder):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name, now = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")]), datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.BasicConstraints(True, None), True)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    pem, secret = folder / "certificate.pem", folder / "key.pem"
+    pem.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    forms = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, *forms))
+    options = ("--certificate", str(pem), "--key", str(secret), "--name", "127.0.0.1")
+    server = serve(*options, scheme="https")
+    assert server.connect("ana", certificates=str(pem)).sources == ["visits"]
+    with pytest.raises(lw.errors.ServerError, match="certificate is not valid"):
+        server.connect("ana").sources  # noqa: B018
+    assert ssl.create_default_context().verify_mode == ssl.CERT_REQUIRED
