@@ -25,6 +25,7 @@ from .errors import (
     InvalidParameter,
     InvalidSource,
     LapwingError,
+    LedgerError,
     NoLedger,
     no_total,
 )
@@ -35,6 +36,7 @@ from .measure.cells import Progress
 from .noise.entropy import SYSTEM, Entropy
 from .noise.mechanism import NINETY_FIVE
 from .plan.asked import plan_asked
+from .plan.clipped import Clipped
 from .plan.plan import Plan, bar_confidence
 from .question.arguments import by_name
 from .question.cut import WHOLE
@@ -251,7 +253,7 @@ class Source:
             schema, statistics, by, where, epsilon=epsilon, error=error, weights=weights, objective=objective,
             confidence=confidence, rows=rows, intervals=intervals,
         )  # fmt: skip
-        plan = replace(plan, clipped=clipped(plan, self._ledger_if_any() if plan.bounded else None))
+        plan = replace(plan, clipped=self._clipped(plan))
         return replace(plan, lacking=self._lacking() if plan.parts else None).on(self.dialect)
 
     def _lacking(self) -> str | None:
@@ -266,9 +268,17 @@ class Source:
             return None
         return None
 
-    def _ledger_if_any(self) -> Ledger | None:
+    def _clipped(self, plan: Plan) -> tuple[Clipped, ...]:
+        """Return which columns are clamped; for how many rows, if there is a ledger that says so."""
         try:
-            return Ledger.open(self._place.found(self.name), wait=1)
+            return clipped(plan, self._ledger_if_any() if plan.bounded else None)
+        except LedgerError:
+            return clipped(plan, None)
+
+    def _ledger_if_any(self) -> Ledger | None:
+        opened: Ledger | None = self.__dict__.get("ledger")
+        try:
+            return opened or Ledger.open(self._place.found(self.name), wait=1)
         except LapwingError:
             return None
 

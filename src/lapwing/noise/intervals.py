@@ -39,6 +39,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -207,8 +208,14 @@ def _is_enough(epsilon: Fraction, variance: Fraction) -> bool:
 
 def sum_margin(scales: Sequence[Fraction], confidence: Fraction) -> float:
     """Return a margin for the sum of independent Laplace draws of these scales (claim A9), to one part in 10^5."""
+    return _sum_margin(tuple(sorted(scale for scale in scales if scale)), confidence)
+
+
+@lru_cache(maxsize=4096)  # a server plans the same public scales again and again
+def _sum_margin(scales: tuple[Fraction, ...], confidence: Fraction) -> float:
+    """Return the margin of ``sum_margin``, for scales in increasing order."""
     beyond = 1 - confidence
-    parted = _parted(sorted((scale for scale in scales if scale), reverse=True))
+    parted = _parted(scales)
     if not parted:
         return 0.0
     context = exact.arithmetic(40 + 13 * len(parted) + len(str(int(1 / beyond))))

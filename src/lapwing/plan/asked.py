@@ -22,7 +22,7 @@ Statistics = Sequence[Statistic | Sequence[Statistic] | str]
 """What is asked: statistics, or one text of SQL."""
 
 
-class Asked(NamedTuple):
+class QuestionAsked(NamedTuple):
     """The question, what is shown of its answer, and how much each of several tables counts."""
 
     query: Query
@@ -65,7 +65,9 @@ def plan_asked(
     return replace(plan, shown=cut)
 
 
-def asked(schema: Schema, statistics: Statistics, by: Keys | None, where: str | None, weights: Weights | None) -> Asked:
+def asked(
+    schema: Schema, statistics: Statistics, by: Keys | None, where: str | None, weights: Weights | None
+) -> QuestionAsked:
     """Return the question, checked against the schema."""
     cut = WHOLE
     if len(statistics) == 1 and isinstance(statistics[0], str):
@@ -76,7 +78,7 @@ def asked(schema: Schema, statistics: Statistics, by: Keys | None, where: str | 
     else:
         query = sql.make_query(statistics, by, where, schema)  # type: ignore[arg-type]
     if not isinstance(weights, Mapping):
-        return Asked(query if weights is None else sql.weighted(query, weights, schema), cut, {})
+        return QuestionAsked(query if weights is None else sql.weighted(query, weights, schema), cut, {})
     columns = {name: weight for name, weight in weights.items() if not isinstance(name, tuple)}
     tables = {table: weight for table, weight in weights.items() if isinstance(table, tuple)}
-    return Asked(sql.weighted(query, columns, schema), cut, tables)
+    return QuestionAsked(sql.weighted(query, columns, schema), cut, tables)

@@ -48,7 +48,7 @@ class Application:
             title="Lapwing", version=__version__, lifespan=self._life, openapi_url=None, docs_url=None, redoc_url=None,
             redirect_slashes=False, telemetry=_NO_TELEMETRY,
         )  # fmt: skip
-        add_doors(self.api, [*ask_routes.DOORS, *owner_routes.DOORS], models.Refused)
+        add_doors(self.api, [*ask_routes.DOORS, *owner_routes.DOORS], models.RefusalAnswer)
         for kind, handler in _HANDLERS.items():
             self.api.add_exception_handler(kind, handler)
         check_doors(self.api)

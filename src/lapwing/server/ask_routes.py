@@ -13,7 +13,7 @@ from ..errors import InvalidParameter
 from ..release.recall import recall
 from ..release.result import Release
 from . import models
-from .asking import Inquiry, PlanAsking, ReleaseAsking, entry_number, planned, recorded
+from .asking import Inquiry, PlanBody, ReleaseBody, entry_number, planned, recorded
 from .house import caller_of, house_of, served_of
 from .jobs import shown
 from .permissions import Permission
@@ -64,12 +64,12 @@ def head(request: Request) -> Response:
     return json_response({"head": served_of(request).ledger.head})
 
 
-def plan(request: Request, asking: PlanAsking) -> Response:
+def plan(request: Request, asking: PlanBody) -> Response:
     """Return the error and the cost of a question: no data is read, and nothing is charged."""
     return json_response(planned(served_of(request), asking))
 
 
-async def release(request: Request, asking: ReleaseAsking) -> Response:
+async def release(request: Request, asking: ReleaseBody) -> Response:
     """Release statistics: charge ε, and return noisy numbers with error bars.
 
     The same question again is free.  A question that takes long becomes a job, which is returned with status 202.
@@ -83,7 +83,7 @@ async def release(request: Request, asking: ReleaseAsking) -> Response:
     return Response(task.result().body, media_type="application/json")
 
 
-async def _inquiry(request: Request, asking: ReleaseAsking) -> Inquiry:
+async def _inquiry(request: Request, asking: ReleaseBody) -> Inquiry:
     return await run_in_threadpool(Inquiry, served_of(request), caller_of(request).person, asking)
 
 
@@ -116,7 +116,7 @@ def entry(request: Request, entry: str, record: bool = False) -> Response:
 # --- jobs ---
 
 
-async def start_job(request: Request, asking: ReleaseAsking) -> Response:
+async def start_job(request: Request, asking: ReleaseBody) -> Response:
     """Start a job: a question that is answered later."""
     return json_response(await house_of(request).jobs.start(await _inquiry(request, asking)), 202)
 

@@ -36,7 +36,7 @@ Amount = StrictStr | StrictInt
 Text = Annotated[StrictStr, Field(max_length=LONGEST)]
 
 
-class Asking(BaseModel):
+class QuestionBody(BaseModel):
     """What is asked: SQL, or statistics with keys and a condition; and ε."""
 
     model_config = ConfigDict(extra="forbid")
@@ -72,7 +72,7 @@ class Asking(BaseModel):
         return [statistic_of(each) for each in self.statistics], named
 
 
-class PlanAsking(Asking):
+class PlanBody(QuestionBody):
     """What is planned: ε, or the errors that are wanted."""
 
     error: Amount | dict[str, Amount] | None = Field(None, description="The error bar that is wanted, instead of ε.")
@@ -80,7 +80,7 @@ class PlanAsking(Asking):
     rows_per_person: StrictInt | None = Field(None, description="Plan as if the source declared this.")
 
 
-class ReleaseAsking(Asking):
+class ReleaseBody(QuestionBody):
     """What is released."""
 
     epsilon: Amount = Field(description='ε, as an exact text such as "0.1".')
@@ -91,7 +91,7 @@ class ReleaseAsking(Asking):
     record: StrictBool = Field(False, description="Return the noisy integers as the ledger records them, for clients.")
 
 
-def planned(served: Served, asking: PlanAsking) -> dict[str, Any]:
+def planned(served: Served, asking: PlanBody) -> dict[str, Any]:
     """Return the plan, as ``lapwing plan --format json`` prints it; no data is read."""
     statistics, named = asking.arguments()
     more: dict[str, Any] = {"error": asking.error, "rows": asking.rows, "rows_per_person": asking.rows_per_person}
@@ -101,7 +101,7 @@ def planned(served: Served, asking: PlanAsking) -> dict[str, Any]:
 class Inquiry:
     """A question to one source by one person, checked: nothing has been charged or read."""
 
-    def __init__(self, served: Served, person: str, asking: ReleaseAsking) -> None:
+    def __init__(self, served: Served, person: str, asking: ReleaseBody) -> None:
         self.served, self.person, self.asking = served, person, asking
         self._statistics, self._named = asking.arguments()
         self.plan: Plan = plan_asked(served.schema.anew(), self._statistics, epsilon=asking.epsilon, **self._named)

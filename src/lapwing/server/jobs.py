@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ..errors import LapwingError
 from ..noise.entropy import SYSTEM
-from .asking import Inquiry, ReleaseAsking
+from .asking import Inquiry, ReleaseBody
 from .permissions import ROLES, Permission, Role
 from .refusals import Refusal, failed, json_bytes, not_allowed, refusal_of
 from .sources import Served
@@ -132,7 +132,7 @@ class Jobs:
         served = self._sources.get(row["source"])
         if served is None or ROLES[Permission.ASK].isdisjoint(found):
             raise not_allowed()
-        return Inquiry(served, row["person"], ReleaseAsking.model_validate_json(row["question"]))
+        return Inquiry(served, row["person"], ReleaseBody.model_validate_json(row["question"]))
 
     # --- what is asked about them ---
 
@@ -160,7 +160,7 @@ class Jobs:
 
     def result(self, served: Served, row: Row) -> bytes | None:
         """Return the answer of a job that is done, from the ledger alone; None if the ledger has none that fits."""
-        inquiry = Inquiry(served, row["person"], ReleaseAsking.model_validate_json(row["question"]))
+        inquiry = Inquiry(served, row["person"], ReleaseBody.model_validate_json(row["question"]))
         release = inquiry.known() if inquiry.plan.parts else inquiry.released()  # the public number of rows
         return None if release is None else json_bytes(inquiry.answer(release))
 

@@ -17,7 +17,7 @@ class Open(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Refused(BaseModel):
+class RefusalAnswer(BaseModel):
     """What every refusal looks like."""
 
     error: str = Field(description="The name of the error, as in lapwing.errors.")

@@ -29,9 +29,9 @@ QUESTIONS = [
 
 def here(question):
     """Return the same question for Python."""
-    from lapwing.server.asking import ReleaseAsking
+    from lapwing.server.asking import ReleaseBody
 
-    statistics, named = ReleaseAsking(**question, epsilon="0.1").arguments()
+    statistics, named = ReleaseBody(**question, epsilon="0.1").arguments()
     return statistics, named
 
 

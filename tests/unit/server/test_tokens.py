@@ -141,7 +141,8 @@ def test_a_token_in_an_address_is_recognised(frozen_noise):
     escaped = "".join(f"%{ord(sign):02X}" for sign in token)
     for path, names, query in (
         (f"/x/{token}", [], ""), (f"/{token[:30]}", [], ""), ("/x", ["a"], f"a={escaped}"),
-        ("/x", ["token"], "token=1"), ("/x", ["access_token"], ""), ("/x", ["API-KEY"], ""), ("/x", ["Authorization"], ""), ("/x", ["key"], ""),
+        ("/x", ["token"], "token=1"), ("/x", ["access_token"], ""), ("/x", ["API-KEY"], ""),
+        ("/x", ["Authorization"], ""), ("/x", ["key"], ""),
     ):  # fmt: skip
         assert in_address(path, names, query), (path, query)
     assert not in_address("/api/v1/sources/visits/example", ["rows", "head", "record"], "rows=3&head=abc")
