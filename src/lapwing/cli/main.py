@@ -37,6 +37,7 @@ from .ledger import ledger
 from .output import Decorator, confidence_option, console, format_option, print_json, print_table
 from .package import package
 from .plot import plot
+from .remote import remember_server
 from .serve import access, serve
 from .table import plan, release
 
@@ -89,8 +90,15 @@ epsilon_option: Decorator = click.option(
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="lapwing")
-def main() -> None:
+@click.option(
+    "--server", metavar="URL",
+    help="Ask a server: SOURCE of plan and release is then the name of a source there.  The token is LAPWING_TOKEN.",
+)  # fmt: skip
+@click.option("--token-file", metavar="FILE", help="With --server: a file with the token, readable by you alone.")
+@click.pass_context
+def main(ctx: click.Context, server: str | None, token_file: str | None) -> None:
     """Release statistics about people with the exact Laplace mechanism and an error bar on every number."""
+    remember_server(ctx, server, token_file)
 
 
 for command in (access, audit, bounds, check, discover, explain, init, ledger, package, plan, plot, release, serve):

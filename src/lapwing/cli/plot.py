@@ -13,6 +13,7 @@ from .compare import Compare, comparing_options
 from .output import Decorator, check_writable, confidence_option, source_argument
 
 if TYPE_CHECKING:
+    from ..client.remote import RemoteSource
     from ..release.result import Release
     from ..source import Source
 
@@ -123,7 +124,7 @@ def chart_form(output: str) -> str:
     return form
 
 
-def check_chart(form: str, output: str, force: bool, opened: Source, source: str) -> None:
+def check_chart(form: str, output: str, force: bool, opened: Source | RemoteSource, source: str) -> None:
     """Refuse a file that should not be written, and a chart that cannot be drawn here, before anything is done."""
     from ..charts.picture import check_drawing
 

@@ -33,12 +33,16 @@ from .output import (
     why_not,
 )
 from .plot import chart_form, check_chart, one_table, write_chart
+from .remote import asked_by, opened_source
 
 if TYPE_CHECKING:
+    from ..client.remote import RemoteSource
     from ..plan.plan import Plan
     from ..release.comparison import Comparison
     from ..release.result import Release
     from ..source import Source
+
+    AnySource = Source | RemoteSource
 
 _weights: Decorator = click.option(
     "--weight", "weights", multiple=True, metavar="COLUMN|(TABLE)=NUMBER",
@@ -112,13 +116,11 @@ def plan(
     lapwing plan visits.toml "SELECT ward, sex, COUNT(*) FROM visits GROUP BY CUBE (ward, sex)" --epsilon 1
     lapwing plan visits.toml "SELECT AVG(cost) FROM visits" --epsilon 1 --output plan.svg
     """
-    from ..source import Source
-
     if (epsilon is None) == (not errors):
         raise click.UsageError("give --epsilon, or --error to see the ε it needs")
     if rows_per_person is not None and (show_sql or (engine, output) != (None, None)):
         raise click.UsageError("--rows-per-person shows no SQL and no chart: leave out --sql, --engine and --output")
-    opened = Source.open(source)
+    opened = opened_source(source)
     asked: dict[str, Any] = {
         "epsilon": epsilon,
         "error": errors[0] if len(errors) == 1 and "=" not in errors[0] else _pairs(errors) or None,
@@ -146,7 +148,7 @@ def plan(
         click.echo(f"\n{written}")
 
 
-def _draw_plan(made: Plan, output: str, force: bool, opened: Source, source: str) -> None:
+def _draw_plan(made: Plan, output: str, force: bool, opened: AnySource, source: str) -> None:
     """Write the chart of a plan."""
     drawn = chart_form(output)
     check_chart(drawn, output, force, opened, source)
@@ -161,7 +163,7 @@ def _compare(plans: Sequence[Plan], form: str) -> None:
     print_json(plans=[each.to_dict() for each in plans]) if form == "json" else click.echo(side_by_side(plans))
 
 
-def _left(source: Source) -> str:
+def _left(source: AnySource) -> str:
     try:
         left = source.left()
     except LedgerError:
@@ -228,9 +230,7 @@ def release(
     lapwing release visits.toml "SELECT ward, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY n DESC LIMIT 3" --epsilon 1
     lapwing release visits.toml "SELECT ward, sex, COUNT(*) FROM visits GROUP BY ROLLUP (ward, sex)" --epsilon 1
     """
-    from ..source import Source
-
-    opened = Source.open(source)
+    opened = opened_source(source)
     asked: dict[str, Any] = {"epsilon": epsilon, "weights": _split(weights), "objective": objective}
     asked["intervals"] = not no_intervals
     if compare is not None:
@@ -241,7 +241,7 @@ def release(
     if form in CHARTS:
         try_on_zeros(_chart(compare, form), opened.plan(sql, **asked))
     with asking() as progress:
-        made = opened.release(sql, **asked, analyst=analyst, confidence=confidence, progress=progress)
+        made = opened.release(sql, **asked, confidence=confidence, **asked_by(analyst, progress))
     made = made.at(simultaneous=simultaneous)
     made = made.nonnegative(rounded=rounded) if nonnegative else made
     made = made.suppressed() if suppress else made
@@ -260,7 +260,7 @@ def _chart(compare: Compare | None, form: str) -> Callable[[Release], Any]:
     return lambda made: (one_table(made, "lapwing plot SOURCE ENTRY") if compare is None else compare(made)).plot()
 
 
-def _form(form: str, output: str | None, force: bool, opened: Source, source: str) -> str:
+def _form(form: str, output: str | None, force: bool, opened: AnySource, source: str) -> str:
     """Return the format, by the name of the file if none was given; refuse a place that should not be used."""
     from ..release.files import is_folder
 

@@ -13,6 +13,7 @@ from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -116,6 +117,15 @@ class RemoteSource:
         """The ledger of the source, as far as you may see it."""
         return RemoteLedger(self._link, self.name)
 
+    @property
+    def epsilon(self) -> Fraction:
+        """The total ε that may ever be spent."""
+        return self.ledger.total
+
+    def holds(self, file: Path) -> bool:
+        """Return whether a file of this machine is a part of the table: never."""
+        return False
+
     def left(self) -> Fraction:
         """Return the ε that is left for you: of the total, or of your cap if that is less."""
         found = self._link.get("sources", self.name, "budget")
@@ -150,7 +160,7 @@ class RemoteSource:
         ).on(self._dialect)  # fmt: skip
         body = _asked(statistics, by, where, weights, objective, confidence, intervals)
         body |= {"epsilon": None if epsilon is None else exact.text(exact.epsilon(epsilon)), "error": _error(error)}
-        body |= {"rows": rows, "rows_per_person": rows_per_person}
+        body |= {"rows": plan.rows, "rows_per_person": None if rows_per_person is None else schema.rows_per_person}
         told = self._link.post("sources", self.name, "plan", body=body)
         plan = replace(plan, clipped=tuple(_clipped(each, plan) for each in told["clipped"]))
         _refuse_other(plan, told)

@@ -15,6 +15,7 @@ from lapwing.client.token_file import found_token
 from lapwing.server.app import Application
 from lapwing.source import Source
 
+from ..cli.test_main import run
 from .conftest import ASKED, settings
 
 
@@ -259,3 +260,44 @@ def test_a_token_comes_from_safe_places_only(tmp_path, monkeypatch):
             found_token(token, None)
     link = Link("https://stats.example", "lapwing_secret", 5, None)
     assert "secret" not in repr(link)
+
+
+# --- the commands ---
+
+
+def test_commands_ask_a_server_as_they_ask_a_file(live, folder, monkeypatch):
+    url = live()("ana")._link.url
+    tokens = json.loads((folder / "tokens.json").read_text())
+    monkeypatch.setenv("LAPWING_TOKEN", tokens["ana"])
+    file = str(folder / "visits.toml")
+    for words in (
+        ("plan", "{}", ASKED, "--epsilon", "0.5", "--format", "json"),
+        ("plan", "{}", ASKED, "--error", "30", "--format", "json"),
+        ("plan", "{}", "SELECT COUNT(*) FROM visits", "--epsilon", "1", "--rows-per-person", "1,3", "--format", "json"),
+        ("release", "{}", ASKED, "--epsilon", "0.5", "--simultaneous", "--format", "json"),
+        ("release", "{}", ASKED, "--epsilon", "0.5", "--difference", "ward=north,south", "--format", "json"),
+    ):
+        there = run("--server", url, *(word.format("visits") for word in words)).stdout
+        here = run(*(word.format(file) for word in words)).stdout
+        passing = ("repeated",)
+        one, two = ({**json.loads(each), **dict.fromkeys(passing)} for each in (there, here))
+        assert one == two, words
+    shown = run("--server", url, "plan", "visits", ASKED, "--epsilon", "0.5").stdout
+    assert "ε left: 1.5" in shown  # of the cap of ana
+    token_file = folder / "token"
+    token_file.write_text(tokens["bob"])
+    token_file.chmod(0o600)
+    monkeypatch.delenv("LAPWING_TOKEN")
+    done = run("--server", url, "--token-file", str(token_file), "release", "visits", ASKED, "--epsilon", "0.5")
+    assert "Asked before" in done.stdout
+
+
+def test_what_a_server_cannot_do_is_refused(live, monkeypatch, folder):
+    url = live()("ana")._link.url
+    monkeypatch.setenv("LAPWING_TOKEN", json.loads((folder / "tokens.json").read_text())["ana"])
+    asked = ("release", "visits", ASKED, "--epsilon", "0.5")
+    assert "--server is for plan and release" in run("--server", url, "ledger", "x", status=2).stderr
+    assert "--token-file is for --server" in run("--token-file", "x", *asked, status=2).stderr
+    assert "whose token is used" in run("--server", url, *asked, "--analyst", "bob", status=2).stderr
+    told = run("--server", url, "plan", "secrets", ASKED, "--epsilon", "1", "--format", "json", status=1).stderr
+    assert json.loads(told)["error"] == "NotAllowed"
