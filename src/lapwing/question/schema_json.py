@@ -13,12 +13,12 @@ from fractions import Fraction
 from typing import Any
 
 from .. import exact
-from ..errors import InvalidSource, LapwingError
+from ..errors import InvalidRequest, InvalidSource, LapwingError
 from .codes import written
 from .derivation import Derivation, expression, recode
 from .described import described_schema
 from .file import File, file
-from .join import Join
+from .join import Content, Join
 from .quality import quality
 from .schema import Column, Schema, dates, keys, number, plain
 
@@ -194,4 +194,16 @@ def _described_join(each: Join) -> Fields:
 def _join(fields: Fields) -> Join:
     on = None if fields["on"] is None else (str(fields["on"][0]), str(fields["on"][1]))
     columns = tuple((str(name), str(there)) for name, there in fields["columns"].items())
-    return Join(columns, fields["person"], on, _file(fields["file"]), "a joined table")
+    return Join(columns, fields["person"], on, _file(fields["file"]), "a joined table", reader=_Elsewhere())
+
+
+class _Elsewhere:
+    """The rows of a look-up that is not here."""
+
+    def content(self, schema: Schema, join: Join) -> Content:
+        raise InvalidRequest(
+            "This question needs the rows of a look-up, which are not sent", "Ask for its tables one by one."
+        )
+
+    def again(self) -> _Elsewhere:
+        return self

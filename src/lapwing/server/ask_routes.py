@@ -64,9 +64,17 @@ def head(request: Request) -> Response:
     return json_response({"head": served_of(request).ledger.head})
 
 
-def plan(request: Request, asking: PlanBody) -> Response:
+async def plan(request: Request, asking: PlanBody) -> Response:
     """Return the error and the cost of a question: no data is read, and nothing is charged."""
-    return json_response(planned(served_of(request), asking))
+    work = run_in_threadpool(planned, served_of(request), asking)
+    try:
+        made = await asyncio.wait_for(work, house_of(request).settings.seconds)
+    except TimeoutError:
+        raise Refusal(
+            503, "ServerError", "This plan takes longer than the server allows. No data was read and nothing was "
+            "charged. Ask for fewer groups, tables or statistics.",
+        ) from None  # fmt: skip
+    return json_response(made)
 
 
 async def release(request: Request, asking: ReleaseBody) -> Response:

@@ -9,6 +9,9 @@ from ..optional import library
 from .app import Application
 from .settings import Settings
 
+_CONNECTIONS = 500
+"""How many connections are open at once; more are refused."""
+
 
 def serve(settings: Settings, tell: Callable[[str], object]) -> None:
     """Serve sources until SIGTERM or SIGINT; ``tell`` is told once where."""
@@ -29,5 +32,6 @@ def serve(settings: Settings, tell: Callable[[str], object]) -> None:
         server_header=False,
         proxy_headers=False,
         ws="none",
+        limit_concurrency=_CONNECTIONS,
         lifespan="on",
     )

@@ -26,12 +26,16 @@ class Answered:
         self.body, self.entry = body, entry
 
 
-class Stopping(Refusal):
-    """The server stops before a question was charged."""
+class Busy(Refusal):
+    """Too many questions wait already."""
 
     def __init__(self) -> None:
         message = "The server is busy or stopping. No row was read and nothing was charged. Ask again later."
         super().__init__(503, "ServerError", message, {"Retry-After": "5"})
+
+
+class Stopping(Busy):
+    """The server stops before a question was charged."""
 
 
 class Work:
@@ -72,8 +76,10 @@ class Work:
         known = await run_in_threadpool(_known, inquiry)
         if known is not None:
             return known
-        if self._closing or self._busy >= self._room:
+        if self._closing:
             raise Stopping
+        if self._busy >= self._room:
+            raise Busy
         await run_in_threadpool(inquiry.check_cost, self._most)
         self._busy += 1
         try:

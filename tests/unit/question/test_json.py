@@ -7,7 +7,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.auditing.tools.described import EVERY
-from lapwing.errors import InvalidParameter, InvalidSource
+from lapwing.errors import InvalidParameter, InvalidRequest, InvalidSource
+from lapwing.plan.asked import plan_asked
 from lapwing.question.described import described_schema
 from lapwing.question.example import MOST_EXAMPLES, example_columns
 from lapwing.question.quality import quality
@@ -51,6 +52,26 @@ def test_a_description_says_what_is_declared_and_not_where_the_table_is(tmp_path
     source = lw.Source(str(place), name="t", columns={"k": lw.keys("a", "b")}, epsilon=1)
     assert source.describe()["columns"] == {"k": {"type": "text", "keys": ["a", "b"]}}
     assert "secret-folder" not in json.dumps(source.describe())
+
+
+def test_joins_are_sent_without_their_rows_and_places(tmp_path):
+    (tmp_path / "places.csv").write_text("code,region\n1,secret-region\n")
+    joined = [
+        lw.join(str(tmp_path / "places.csv"), columns=["region"], public=True, on={"place": "code"}),
+        lw.join(str(tmp_path / "patients.csv"), columns={"age": "years"}, person="id"),
+    ]
+    columns = {"place": lw.keys("1", "2", within="region"), "region": lw.keys("a", "b"), "age": lw.number(0, 99)}
+    source = lw.Source(
+        str(tmp_path / "t.csv"), name="t", person="p", rows_per_person=1, columns=columns, epsilon=1, joins=joined
+    )
+    sent = json.dumps(source.describe())
+    assert not any(word in sent for word in ("places", "patients", "secret-region", str(tmp_path)))
+    schema = schema_of(json.loads(sent))
+    asked = "SELECT region, COUNT(*), AVG(age) FROM t GROUP BY region"
+    here, there = source.plan(asked, epsilon=1).to_dict(), plan_asked(schema, [asked], epsilon=1).to_dict()
+    assert {name for name in here if here[name] != there[name]} == {"clipped"}  # which a source adds to its plan
+    with pytest.raises(InvalidRequest, match="rows of a look-up"):
+        plan_asked(schema, ["SELECT region, place, COUNT(*) FROM t GROUP BY ROLLUP (region, place)"], epsilon=1)
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,20 @@ def test_a_queue_that_is_full_refuses_before_anything_is_charged(start, monkeypa
     assert server.ledger.spent == Fraction(3, 10)
 
 
+def test_a_plan_that_takes_long_is_refused(start, monkeypatch):
+    server, planned = start(seconds=1), threading.Event()
+
+    def slow(*_):
+        planned.wait(1.5)
+        return {}
+
+    monkeypatch.setattr("lapwing.server.ask_routes.planned", slow)
+    answer = server.post("/api/v1/sources/visits/plan", "ana", {"sql": ASKED, "epsilon": "0.1"})
+    planned.set()
+    assert (answer.status, answer.json["error"]) == (503, "ServerError")
+    assert "longer than the server allows" in answer.json["message"]
+
+
 def test_history_and_entries(server):
     entry = server.release("ana").json["entry"]
     history = server.get("/api/v1/sources/visits/history", "ana").json

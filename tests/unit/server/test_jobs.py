@@ -124,6 +124,20 @@ def test_open_jobs_are_limited(server, slow, monkeypatch):
     begin(server, "bob", epsilon="0.03")
 
 
+def test_a_job_that_finds_no_room_fails_and_is_not_charged(start, slow):
+    server = start(at_once=1, waiting=1)
+    begin(server, epsilon="0.1")
+    assert slow.begun.wait(10)
+    second = begin(server, epsilon="0.2")
+    while server.app.api.state.house.work.busy < 2:
+        threading.Event().wait(0.01)
+    third = ended(server, begin(server, epsilon="0.3"))
+    assert (third["state"], third["error"]) == ("failed", "ServerError")
+    slow.go_on.set()
+    assert ended(server, second)["state"] == "done"
+    assert server.ledger.spent == Fraction(3, 10)
+
+
 def test_stopping_ends_what_was_begun_and_keeps_what_waits(start, slow):
     """What is computed is recorded before the server ends; what waits was not charged, and goes on afterwards."""
     server = start(at_once=1)
