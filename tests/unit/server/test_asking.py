@@ -153,6 +153,28 @@ def test_T25_many_questions_of_many_people_spend_exactly_the_total(server):
     server.ledger.verify()
 
 
+def test_T25_two_servers_on_one_ledger_in_postgresql_charge_once(postgres, folder, start):
+    file = folder / "visits.toml"
+    file.write_text(file.read_text().replace("rows_per_person", f'ledger = "{postgres}"\nrows_per_person', 1))
+    servers = start(), start()
+    for name in ("ana", "bob", "olga"):
+        servers[0].ledger.add_analyst(name, 2)
+
+    def ask(place):
+        who, epsilon = ("ana", "bob", "olga")[place % 3], f"0.{place % 4 + 1}"
+        return servers[place % 2].release(who, "SELECT COUNT(*) FROM visits", epsilon)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(24)))
+    assert [answer.status for answer in answers] == [200] * 24
+    assert len({(answer.json["epsilon"], json.dumps(answer.json["rows"])) for answer in answers}) == 4
+    assert servers[0].ledger.spent == servers[1].ledger.spent == 1
+    servers[1].ledger.verify()
+    refused = servers[1].release("ana", "SELECT COUNT(*) FROM visits", "1.9")
+    assert refused.status == 409
+    assert "postgresql" not in refused.text
+
+
 def test_a_queue_that_is_full_refuses_before_anything_is_charged(start, monkeypatch):
     server = start(at_once=1, waiting=1)
     tally, go_on, begun = Table.tally, threading.Event(), threading.Event()
