@@ -17,12 +17,12 @@ from ..version import __version__
 from . import ask_routes, models, owner_routes
 from .access import Access
 from .gate import Gate
-from .house import House
 from .jobs import Jobs
 from .log import Line, Log, to_standard_error
+from .parts import Parts
 from .permissions import Permission
 from .refusals import Refusal, failed, not_allowed
-from .routing import add_doors, check_doors, permission_of
+from .routing import add_routes, check_routes, permission_of
 from .settings import Settings
 from .sources import open_sources
 from .store import AccessStore
@@ -48,10 +48,10 @@ class Application:
             title="Lapwing", version=__version__, lifespan=self._life, openapi_url=None, docs_url=None, redoc_url=None,
             redirect_slashes=False, telemetry=_NO_TELEMETRY,
         )  # fmt: skip
-        add_doors(self.api, [*ask_routes.DOORS, *owner_routes.DOORS], models.RefusalAnswer)
+        add_routes(self.api, [*ask_routes.ROUTES, *owner_routes.ROUTES], models.RefusalAnswer)
         for kind, handler in _HANDLERS.items():
             self.api.add_exception_handler(kind, handler)
-        check_doors(self.api)
+        check_routes(self.api)
         self._gate = Gate(self.api, settings, self.access, self.log, public_paths(self.api))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,7 +63,7 @@ class Application:
         settings = self.settings
         work = Work(settings.at_once, settings.waiting, settings.epsilon_per_question)
         jobs = Jobs(self.access.store, work, self.sources)
-        api.state.house = House(settings, self.access, self.sources, work, jobs, self.log)
+        api.state.parts = Parts(settings, self.access, self.sources, work, jobs, self.log)
         await jobs.resume()
         yield
         await work.close()

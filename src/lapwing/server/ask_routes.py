@@ -14,11 +14,11 @@ from ..release.recall import recall
 from ..release.result import Release
 from . import models
 from .asking import Inquiry, PlanBody, ReleaseBody, entry_number, planned, recorded
-from .house import caller_of, house_of, served_of
 from .jobs import shown
+from .parts import caller_of, parts_of, served_of
 from .permissions import Permission
 from .refusals import Refusal, json_response, not_allowed
-from .routing import Door
+from .routing import RouteDeclaration
 
 _SOURCE = "/api/v1/sources/{source}"
 
@@ -32,12 +32,12 @@ def me(request: Request) -> Response:
 
 def sign_out(request: Request) -> Response:
     """Revoke the token of this request."""
-    return json_response({"changed": house_of(request).access.revoke(number=caller_of(request).token)})
+    return json_response({"changed": parts_of(request).access.revoke(number=caller_of(request).token)})
 
 
 def sources(request: Request) -> Response:
     """Return the sources that I may use, and no others."""
-    caller, known = caller_of(request), house_of(request).sources
+    caller, known = caller_of(request), parts_of(request).sources
     mine = [name for name in sorted(known) if caller.may(Permission.DESCRIBE, name)]
     return json_response({"sources": [{"name": name, "roles": sorted(caller.roles[name])} for name in mine]})
 
@@ -68,7 +68,7 @@ async def plan(request: Request, asking: PlanBody) -> Response:
     """Return the error and the cost of a question: no data is read, and nothing is charged."""
     work = run_in_threadpool(planned, served_of(request), asking)
     try:
-        made = await asyncio.wait_for(work, house_of(request).settings.seconds)
+        made = await asyncio.wait_for(work, parts_of(request).settings.seconds)
     except TimeoutError:
         raise Refusal(
             503, "ServerError", "This plan takes longer than the server allows. No data was read and nothing was "
@@ -82,12 +82,12 @@ async def release(request: Request, asking: ReleaseBody) -> Response:
 
     The same question again is free.  A question that takes long becomes a job, which is returned with status 202.
     """
-    house = house_of(request)
+    parts = parts_of(request)
     inquiry = await _inquiry(request, asking)
-    task = house.work.begin(inquiry)
-    done, _ = await asyncio.wait({task}, timeout=house.settings.seconds)
+    task = parts.work.begin(inquiry)
+    done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
     if not done:
-        return json_response(await house.jobs.adopt(inquiry, task), 202)
+        return json_response(await parts.jobs.adopt(inquiry, task), 202)
     return Response(task.result().body, media_type="application/json")
 
 
@@ -126,12 +126,12 @@ def entry(request: Request, entry: str, record: bool = False) -> Response:
 
 async def start_job(request: Request, asking: ReleaseBody) -> Response:
     """Start a job: a question that is answered later."""
-    return json_response(await house_of(request).jobs.start(await _inquiry(request, asking)), 202)
+    return json_response(await parts_of(request).jobs.start(await _inquiry(request, asking)), 202)
 
 
 def my_jobs(request: Request) -> Response:
     """Return my jobs, the newest first."""
-    mine = house_of(request).jobs.mine(caller_of(request).person, request.path_params["source"])
+    mine = parts_of(request).jobs.mine(caller_of(request).person, request.path_params["source"])
     return json_response({"jobs": mine})
 
 
@@ -145,7 +145,7 @@ def job_result(request: Request, job: str) -> Response:
     row = _mine(request, job)
     if row["state"] != "done":
         raise Refusal(409, "InvalidRequest", f"The job has no answer: it is {row['state']}.")
-    body = house_of(request).jobs.result(served_of(request), row)
+    body = parts_of(request).jobs.result(served_of(request), row)
     if body is None:
         raise Refusal(409, "InvalidRequest", "The source has changed since: the answer is in the ledger, by its entry.")
     return Response(body, media_type="application/json")
@@ -153,28 +153,30 @@ def job_result(request: Request, job: str) -> Response:
 
 def cancel_job(request: Request, job: str) -> Response:
     """Cancel a job of mine; what was charged stays charged, and its answer is still recorded."""
-    return json_response(house_of(request).jobs.cancel(caller_of(request).person, request.path_params["source"], job))
+    return json_response(parts_of(request).jobs.cancel(caller_of(request).person, request.path_params["source"], job))
 
 
 def _mine(request: Request, job: str) -> dict[str, Any]:
-    return house_of(request).jobs.one(caller_of(request).person, request.path_params["source"], job)
+    return parts_of(request).jobs.one(caller_of(request).person, request.path_params["source"], job)
 
 
-DOORS = [
-    Door("GET", "/api/v1/me", Permission.SIGNED_IN, me, models.Me),
-    Door("DELETE", "/api/v1/me/token", Permission.SIGNED_IN, sign_out, models.Done),
-    Door("GET", "/api/v1/sources", Permission.SIGNED_IN, sources, models.Sources),
-    Door("GET", _SOURCE, Permission.DESCRIBE, source, models.Description),
-    Door("GET", f"{_SOURCE}/example", Permission.DESCRIBE, example, models.Example),
-    Door("GET", f"{_SOURCE}/budget", Permission.DESCRIBE, budget, models.BudgetAnswer),
-    Door("GET", f"{_SOURCE}/ledger/head", Permission.DESCRIBE, head, models.Head),
-    Door("POST", f"{_SOURCE}/plan", Permission.ASK, plan, models.PlanAnswer),
-    Door("POST", f"{_SOURCE}/release", Permission.ASK, release, models.ReleaseAnswer),
-    Door("GET", f"{_SOURCE}/history", Permission.ASK, history, models.History),
-    Door("GET", f"{_SOURCE}/entries/{{entry}}", Permission.DESCRIBE, entry, models.ReleaseAnswer),
-    Door("POST", f"{_SOURCE}/jobs", Permission.ASK, start_job, models.JobAnswer, 202),
-    Door("GET", f"{_SOURCE}/jobs", Permission.ASK, my_jobs, models.JobList),
-    Door("GET", f"{_SOURCE}/jobs/{{job}}", Permission.ASK, job, models.JobAnswer),
-    Door("GET", f"{_SOURCE}/jobs/{{job}}/result", Permission.ASK, job_result, models.ReleaseAnswer),
-    Door("DELETE", f"{_SOURCE}/jobs/{{job}}", Permission.ASK, cancel_job, models.JobAnswer),
+ROUTES = [
+    RouteDeclaration("GET", "/api/v1/me", Permission.SIGNED_IN, me, models.Me),
+    RouteDeclaration("DELETE", "/api/v1/me/token", Permission.SIGNED_IN, sign_out, models.Done),
+    RouteDeclaration("GET", "/api/v1/sources", Permission.SIGNED_IN, sources, models.Sources),
+    RouteDeclaration("GET", _SOURCE, Permission.DESCRIBE, source, models.Description),
+    RouteDeclaration("GET", f"{_SOURCE}/example", Permission.DESCRIBE, example, models.Example),
+    RouteDeclaration("GET", f"{_SOURCE}/budget", Permission.DESCRIBE, budget, models.BudgetAnswer),
+    RouteDeclaration("GET", f"{_SOURCE}/ledger/head", Permission.DESCRIBE, head, models.Head),
+    RouteDeclaration("POST", f"{_SOURCE}/plan", Permission.ASK, plan, models.PlanAnswer),
+    RouteDeclaration(
+        "POST", f"{_SOURCE}/release", Permission.ASK, release, models.ReleaseAnswer, also=((202, models.JobAnswer),)
+    ),
+    RouteDeclaration("GET", f"{_SOURCE}/history", Permission.ASK, history, models.History),
+    RouteDeclaration("GET", f"{_SOURCE}/entries/{{entry}}", Permission.DESCRIBE, entry, models.ReleaseAnswer),
+    RouteDeclaration("POST", f"{_SOURCE}/jobs", Permission.ASK, start_job, models.JobAnswer, 202),
+    RouteDeclaration("GET", f"{_SOURCE}/jobs", Permission.ASK, my_jobs, models.JobList),
+    RouteDeclaration("GET", f"{_SOURCE}/jobs/{{job}}", Permission.ASK, job, models.JobAnswer),
+    RouteDeclaration("GET", f"{_SOURCE}/jobs/{{job}}/result", Permission.ASK, job_result, models.ReleaseAnswer),
+    RouteDeclaration("DELETE", f"{_SOURCE}/jobs/{{job}}", Permission.ASK, cancel_job, models.JobAnswer),
 ]

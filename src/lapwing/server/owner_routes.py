@@ -10,10 +10,10 @@ from starlette.responses import Response
 from ..errors import InvalidParameter, MissingParameter
 from . import models
 from .access import checked_person
-from .house import caller_of, house_of, served_of
+from .parts import caller_of, parts_of, served_of
 from .permissions import Permission, Role
 from .refusals import Refusal, json_response, not_allowed
-from .routing import Door
+from .routing import RouteDeclaration
 
 _SOURCE = "/api/v1/sources/{source}"
 _PERSON = f"{_SOURCE}/people/{{person}}"
@@ -45,9 +45,9 @@ def verify(request: Request, head: str | None = None) -> Response:
 
 def people(request: Request) -> Response:
     """Return who has a role for this source, with their budgets."""
-    house, served = house_of(request), served_of(request)
+    parts, served = parts_of(request), served_of(request)
     found: dict[str, list[str]] = {}
-    for each in house.access.roles(served.name):
+    for each in parts.access.roles(served.name):
         found.setdefault(each["person"], []).append(each["role"])
     caps = {each.analyst: each.to_dict() for each in served.ledger.analysts()}
     told = [{"person": name, "roles": roles, "budget": caps.get(name)} for name, roles in found.items()]
@@ -56,7 +56,7 @@ def people(request: Request) -> Response:
 
 def change_person(request: Request, person: str, change: models.PersonChange) -> Response:
     """Give a person a role for this source, and set their cap in the ledger."""
-    house, served = house_of(request), served_of(request)
+    parts, served = parts_of(request), served_of(request)
     name, role = checked_person(person), Role(change.role)
     cap = served.cap(name)
     if change.cap is not None:
@@ -64,19 +64,19 @@ def change_person(request: Request, person: str, change: models.PersonChange) ->
         set_cap(name, change.cap, change.note)
     elif role is Role.ANALYST and cap is None:
         raise MissingParameter("cap", "Say how much ε this analyst may spend at most.")
-    house.access.add_role(name, served.name, role)
+    parts.access.add_role(name, served.name, role)
     return json_response(_person(request, name))
 
 
 def remove_person(request: Request, person: str) -> Response:
     """Take all roles of a person for this source, and revoke their tokens that are limited to it."""
-    house, served = house_of(request), served_of(request)
+    parts, served = parts_of(request), served_of(request)
     name = checked_person(person)
     if name == caller_of(request).person:
         raise Refusal(409, "InvalidRequest", "You cannot remove yourself: another owner can.")
-    changed = house.access.remove_roles(name, served.name)
+    changed = parts.access.remove_roles(name, served.name)
     for each in _tokens(request, name):
-        house.access.revoke(number=each["number"])
+        parts.access.revoke(number=each["number"])
     return json_response({"changed": changed})
 
 
@@ -89,10 +89,10 @@ def tokens(request: Request, person: str) -> Response:
 
 def make_token(request: Request, person: str, wanted: models.TokenWanted) -> Response:
     """Make a token for a person of this source, limited to this source; it is shown once."""
-    house, served, name = house_of(request), served_of(request), checked_person(person)
-    if name not in {each["person"] for each in house.access.roles(served.name)}:
+    parts, served, name = parts_of(request), served_of(request), checked_person(person)
+    if name not in {each["person"] for each in parts.access.roles(served.name)}:
         raise InvalidParameter(name, "person", "someone with a role for this source")
-    made = house.access.make_token(name, wanted.days, [served.name])
+    made = parts.access.make_token(name, wanted.days, [served.name])
     return json_response({"token": made.text, "number": made.number, "expires": made.expires}, 201)
 
 
@@ -101,18 +101,18 @@ def revoke_token(request: Request, person: str, number: str) -> Response:
     found = {each["number"] for each in _tokens(request, checked_person(person))}
     if number not in found:
         raise not_allowed()
-    return json_response({"changed": house_of(request).access.revoke(number=number)})
+    return json_response({"changed": parts_of(request).access.revoke(number=number)})
 
 
 def _tokens(request: Request, person: str) -> list[dict[str, Any]]:
     """Return the tokens of a person that are limited to this source: others are not this owner's to see."""
     source = request.path_params["source"]
-    return [each for each in house_of(request).access.tokens(person) if each["sources"] == [source]]
+    return [each for each in parts_of(request).access.tokens(person) if each["sources"] == [source]]
 
 
 def _person(request: Request, name: str) -> dict[str, Any]:
-    house, served = house_of(request), served_of(request)
-    roles = [each["role"] for each in house.access.roles(served.name) if each["person"] == name]
+    parts, served = parts_of(request), served_of(request)
+    roles = [each["role"] for each in parts.access.roles(served.name) if each["person"] == name]
     cap = served.cap(name)
     return {"person": name, "roles": roles, "budget": None if cap is None else cap.to_dict()}
 
@@ -133,26 +133,28 @@ def health(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """Return counts of requests in the text format of Prometheus; nothing in them depends on data."""
-    house = house_of(request)
-    return Response(house.log.metrics(house.work.busy), media_type="text/plain; version=0.0.4")
+    parts = parts_of(request)
+    return Response(parts.log.metrics(parts.work.busy), media_type="text/plain; version=0.0.4")
 
 
 async def openapi(request: Request) -> Response:
     """Return the OpenAPI document of this server."""
-    return json_response(request.app.openapi())
+    document = request.app.openapi()
+    parts = {**document["components"], "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
+    return json_response({**document, "components": parts, "security": [{"token": []}]})
 
 
-DOORS = [
-    Door("GET", f"{_SOURCE}/ledger", Permission.AUDIT, ledger, models.LedgerAnswer),
-    Door("GET", f"{_SOURCE}/ledger/verify", Permission.AUDIT, verify, models.Verified),
-    Door("GET", f"{_SOURCE}/people", Permission.MANAGE, people, models.PersonList),
-    Door("PUT", _PERSON, Permission.MANAGE, change_person, models.PersonAnswer),
-    Door("DELETE", _PERSON, Permission.MANAGE, remove_person, models.Done),
-    Door("GET", f"{_PERSON}/tokens", Permission.MANAGE, tokens, models.TokenList),
-    Door("POST", f"{_PERSON}/tokens", Permission.MANAGE, make_token, models.MadeToken, 201),
-    Door("DELETE", f"{_PERSON}/tokens/{{number}}", Permission.MANAGE, revoke_token, models.Done),
-    Door("PUT", f"{_SOURCE}/total", Permission.MANAGE, set_total, models.EntryAnswer),
-    Door("GET", "/healthz", Permission.PUBLIC, health, models.Health),
-    Door("GET", "/metrics", Permission.OPERATE, metrics, None),
-    Door("GET", "/api/v1/openapi.json", Permission.SIGNED_IN, openapi, dict[str, Any]),
+ROUTES = [
+    RouteDeclaration("GET", f"{_SOURCE}/ledger", Permission.AUDIT, ledger, models.LedgerAnswer),
+    RouteDeclaration("GET", f"{_SOURCE}/ledger/verify", Permission.AUDIT, verify, models.Verified),
+    RouteDeclaration("GET", f"{_SOURCE}/people", Permission.MANAGE, people, models.PersonList),
+    RouteDeclaration("PUT", _PERSON, Permission.MANAGE, change_person, models.PersonAnswer),
+    RouteDeclaration("DELETE", _PERSON, Permission.MANAGE, remove_person, models.Done),
+    RouteDeclaration("GET", f"{_PERSON}/tokens", Permission.MANAGE, tokens, models.TokenList),
+    RouteDeclaration("POST", f"{_PERSON}/tokens", Permission.MANAGE, make_token, models.MadeToken, 201),
+    RouteDeclaration("DELETE", f"{_PERSON}/tokens/{{number}}", Permission.MANAGE, revoke_token, models.Done),
+    RouteDeclaration("PUT", f"{_SOURCE}/total", Permission.MANAGE, set_total, models.EntryAnswer),
+    RouteDeclaration("GET", "/healthz", Permission.PUBLIC, health, models.Health),
+    RouteDeclaration("GET", "/metrics", Permission.OPERATE, metrics, None),
+    RouteDeclaration("GET", "/api/v1/openapi.json", Permission.SIGNED_IN, openapi, dict[str, Any]),
 ]

@@ -22,12 +22,14 @@ from .refusals import Refusal, not_allowed, refusal_of
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
+_REFUSALS = (400, 401, 404, 408, 409, 413, 429, 500, 503)
+
 OF_SERVER = (Permission.PUBLIC, Permission.SIGNED_IN, Permission.OPERATE)
 """Permissions that belong to no source."""
 
 
 @dataclass(frozen=True)
-class Door:
+class RouteDeclaration:
     """One route: what it does, at which address, who may use it, and what it answers."""
 
     method: str
@@ -36,7 +38,7 @@ class Door:
     endpoint: Callable[..., Any]
     answers: Any
     status: int = 200
-    also: tuple[int, ...] = ()
+    also: tuple[tuple[int, Any], ...] = ()
 
 
 class GuardedRoute(APIRoute):
@@ -52,7 +54,7 @@ class GuardedRoute(APIRoute):
                 raise not_allowed()
             served = None
             if source != SERVER:
-                served = request.app.state.house.sources.get(source)
+                served = request.app.state.parts.sources.get(source)
                 if served is None:
                     raise not_allowed()
             try:
@@ -77,24 +79,26 @@ def permission_of(route: object) -> Permission:
     return needs
 
 
-def add_doors(app: FastAPI, doors: list[Door], problem: Any) -> None:
+def add_routes(app: FastAPI, routes: list[RouteDeclaration], problem: Any) -> None:
     """Add routes; ``problem`` is the model of errors."""
-    for door in doors:
-        door.endpoint.needs = door.needs  # type: ignore[attr-defined]
+    for each in routes:
+        each.endpoint.needs = each.needs  # type: ignore[attr-defined]
         app.router.add_api_route(
-            door.path,
-            door.endpoint,
-            methods=[door.method],
-            response_model=door.answers,
-            status_code=door.status,
+            each.path,
+            each.endpoint,
+            methods=[each.method],
+            response_model=each.answers,
+            status_code=each.status,
             route_class_override=GuardedRoute,
-            operation_id=door.endpoint.__name__,
-            responses={code: {"model": problem} for code in (400, 401, 404, 408, 409, 413, 429, 500, 503, *door.also)},
-            openapi_extra={"x-permission": door.needs.name.lower()},
+            operation_id=each.endpoint.__name__,
+            responses={
+                code: {"model": model} for code, model in (*each.also, *((code, problem) for code in _REFUSALS))
+            },
+            openapi_extra={"x-permission": each.needs.name.lower()},
         )
 
 
-def check_doors(app: FastAPI) -> None:
+def check_routes(app: FastAPI) -> None:
     """Refuse to start with a route that is not guarded."""
     for route in app.routes:
         permission_of(route)

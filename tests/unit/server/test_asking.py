@@ -189,7 +189,7 @@ def test_a_queue_that_is_full_refuses_before_anything_is_charged(start, monkeypa
         first = pool.submit(server.release, "ana", "SELECT COUNT(*) FROM visits", "0.1")
         assert begun.wait(10)
         second = pool.submit(server.release, "ana", "SELECT COUNT(*) FROM visits", "0.2")
-        while server.app.api.state.house.work.busy < 2:
+        while server.app.api.state.parts.work.busy < 2:
             pass
         third = server.release("bob", "SELECT COUNT(*) FROM visits", "0.3")
         go_on.set()

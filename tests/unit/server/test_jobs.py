@@ -129,7 +129,7 @@ def test_a_job_that_finds_no_room_fails_and_is_not_charged(start, slow):
     begin(server, epsilon="0.1")
     assert slow.begun.wait(10)
     second = begin(server, epsilon="0.2")
-    while server.app.api.state.house.work.busy < 2:
+    while server.app.api.state.parts.work.busy < 2:
         threading.Event().wait(0.01)
     third = ended(server, begin(server, epsilon="0.3"))
     assert (third["state"], third["error"]) == ("failed", "ServerError")

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from lapwing.server.permissions import ROLES, SERVER, Caller, Permission, Role
-from lapwing.server.routing import OF_SERVER, GuardedRoute, check_doors, permission_of
+from lapwing.server.routing import OF_SERVER, GuardedRoute, check_routes, permission_of
 
 BODIES = {
     "plan": {"sql": "SELECT COUNT(*) FROM {source}", "epsilon": "0.001"},
@@ -32,7 +32,7 @@ TABLE = {
 """Who may use each route, as the reference says."""
 
 
-def doors(server):
+def all_routes(server):
     return [(route, method) for route in server.app.api.routes for method in sorted(route.methods)]
 
 
@@ -56,12 +56,12 @@ def refused(answer):
 
 
 def test_the_reference_lists_every_route(server):
-    assert set(TABLE) == {(method, route.path) for route, method in doors(server)}
+    assert set(TABLE) == {(method, route.path) for route, method in all_routes(server)}
 
 
 def test_every_route_refuses_every_role_without_its_permission_and_only_these(server):
     seen = set()
-    for route, method in doors(server):
+    for route, method in all_routes(server):
         needs = permission_of(route)
         if route.path == "/api/v1/me/token":
             continue  # it would end the token that is used here; test_tokens has it
@@ -83,7 +83,7 @@ def test_every_route_refuses_every_role_without_its_permission_and_only_these(se
 
 
 def test_T48_nothing_tells_a_source_of_others_from_one_that_is_not_there(server):
-    for route, method in doors(server):
+    for route, method in all_routes(server):
         if "{source}" not in route.path:
             continue
         body = body_of(route.path, "x")
@@ -97,7 +97,7 @@ def test_T48_nothing_tells_a_source_of_others_from_one_that_is_not_there(server)
 
 
 def test_T48_without_a_token_all_addresses_look_the_same(server):
-    paths = [(method, address(route.path)) for route, method in doors(server) if route.path != "/healthz"]
+    paths = [(method, address(route.path)) for route, method in all_routes(server) if route.path != "/healthz"]
     paths += [("GET", "/nosuch"), ("GET", "/api/v1/sources/secrets"), ("GET", "/docs"), ("POST", "/openapi.json")]
     shapes = {str(server.call(method, path, body={"sql": "x"}).shape) for method, path in paths}
     assert len(shapes) == 1
@@ -137,17 +137,17 @@ def test_an_analyst_sees_only_their_own_entries_and_jobs(server):
 def test_a_route_without_a_permission_cannot_start(guarded):
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
 
-    def open_door():
+    def open_route():
         return {}
 
     if guarded:
         with pytest.raises(RuntimeError, match="names no permission"):
-            app.router.add_api_route("/open", open_door, route_class_override=GuardedRoute)
+            app.router.add_api_route("/open", open_route, route_class_override=GuardedRoute)
     else:
-        open_door.needs = Permission.PUBLIC
-        app.router.add_api_route("/open", open_door)
+        open_route.needs = Permission.PUBLIC
+        app.router.add_api_route("/open", open_route)
         with pytest.raises(RuntimeError, match="is not guarded"):
-            check_doors(app)
+            check_routes(app)
 
 
 def test_what_is_not_written_down_is_not_allowed():

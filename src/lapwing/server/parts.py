@@ -17,7 +17,7 @@ from .work import Work
 
 
 @dataclass(frozen=True)
-class House:
+class Parts:
     """The parts of a server."""
 
     settings: Settings
@@ -28,10 +28,10 @@ class House:
     log: Log
 
 
-def house_of(request: Request) -> House:
+def parts_of(request: Request) -> Parts:
     """Return the parts of the server that got a request."""
-    house: House = request.app.state.house
-    return house
+    parts: Parts = request.app.state.parts
+    return parts
 
 
 def caller_of(request: Request) -> Caller:
@@ -42,4 +42,4 @@ def caller_of(request: Request) -> Caller:
 
 def served_of(request: Request) -> Served:
     """Return the source that a request names; the route has checked that the caller may use it."""
-    return house_of(request).sources[request.path_params["source"]]
+    return parts_of(request).sources[request.path_params["source"]]
