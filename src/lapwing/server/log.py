@@ -7,6 +7,7 @@ How long questions take depends on the table, so it is in no metric.
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -22,6 +23,14 @@ def to_standard_error(line: Line) -> None:
     """Write a line of the log."""
     sys.stderr.write(json.dumps(line, ensure_ascii=False) + "\n")
     sys.stderr.flush()
+
+
+class Failures(logging.Handler):
+    """Writes what failed, and why, as lines of JSON: for those who run the server, not for those who ask."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        to_standard_error({"time": now, "log": record.name, "message": record.getMessage()})
 
 
 class Log:

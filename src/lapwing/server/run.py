@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from ..optional import library
 from .app import Application
+from .log import Failures
 from .settings import Settings
 
 _CONNECTIONS = 500
@@ -17,6 +19,8 @@ def serve(settings: Settings, tell: Callable[[str], object]) -> None:
     """Serve sources until SIGTERM or SIGINT; ``tell`` is told once where."""
     uvicorn: Any = library("uvicorn", "lapwing[server]")
     app = Application(settings)
+    for name in ("lapwing.server", "lapwing.engine"):
+        logging.getLogger(name).addHandler(Failures())
     kind = "https" if settings.certificate else "http"
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     tell(f"Serving {', '.join(app.sources)} on {kind}://{host}:{settings.port}")

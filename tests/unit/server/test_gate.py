@@ -3,9 +3,12 @@
 import json
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from lapwing.errors import EngineError, InvalidParameter, InvalidRequest, LedgerError, MissingParameter
+from lapwing.question.statistic_json import NAMES
 from lapwing.server import ask_routes
 from lapwing.server.gate import Pace
 from lapwing.server.refusals import json_bytes
@@ -122,6 +125,46 @@ def test_what_does_not_fit_is_refused_in_our_own_words_and_costs_nothing(server,
         assert "pydantic" not in answer.text
         assert "Traceback" not in answer.text
     assert server.ledger.head == before
+
+
+ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=9)
+    | st.sampled_from(["ward", "cost", "1"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["tables", "a"]), inner, max_size=2),
+    max_leaves=5,
+)
+ONE = st.dictionaries(
+    st.sampled_from(["column", "condition", "weight", "q", "edges", "sample", "share", "factor", "name", "numerator"]),
+    ANY | st.just({"statistic": "count"}),
+    max_size=3,
+).flatmap(lambda fields: st.sampled_from(NAMES).map(lambda name: {**fields, "statistic": name}))
+FITTING = {
+    "sql": st.sampled_from(["SELECT COUNT(*) FROM visits", "SELECT ward, AVG(cost) FROM visits GROUP BY ward"]),
+    "statistics": st.lists(ONE, max_size=2),
+    "epsilon": st.sampled_from(["0.1", "1e-9", 1, "1/2"]),
+    "weights": st.just([["cost", "1"]]),
+    "objective": st.sampled_from(["mean", "minimax"]),
+    "by": st.sampled_from(["ward", ["ward"], {"tables": [["ward"], []]}]),
+    "where": st.sampled_from(["age > 3", "ward = 'north'"]),
+    "error": st.sampled_from(["3", {"count": "5"}]),
+    "rows": st.integers(-1, 10**6),
+    "rows_per_person": st.integers(-1, 5),
+    "confidence": st.sampled_from(["0.9", "1", 0]),
+    "intervals": st.booleans(),
+}
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@given(body=st.fixed_dictionaries({}, optional={name: each | ANY for name, each in FITTING.items()}))
+def test_no_body_makes_the_server_fail(server, body):
+    text = json.dumps(body).replace("NaN", "1e999").encode()
+    answer = server.post("/api/v1/sources/visits/plan", "ana", text)
+    assert answer.status in (200, 400), (body, answer.text)
+    assert server.ledger.spent == 0
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,18 @@ def test_a_server_from_its_start_to_its_end(serve, folder):
     ana = server.connect("ana")["visits"]
     answer = ana.sql(ASKED, epsilon="0.5")
     assert ana.sql(ASKED, epsilon="0.5").rows == answer.rows
+    (folder / "visits.csv").unlink()
+    with pytest.raises(lw.errors.EngineError, match=r"^The table could not be read\."):
+        ana.sql(ASKED, epsilon="0.25")
     status, said = server.end()
     first, *lines = said.splitlines()
     assert first == f"Serving visits on {server.url}"
     logged = [json.loads(line) for line in lines]
-    assert [(line["person"], line["status"]) for line in logged] == [("ana", 200)] * 3
+    requests = [(line["person"], line["status"]) for line in logged if "status" in line]
+    assert requests == [("ana", 200)] * 3 + [("ana", 503)]
+    (failure,) = [line for line in logged if "status" not in line]
+    assert failure["log"] == "lapwing.server"
+    assert "there is no file" in failure["message"]
     assert status in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
     assert Ledger.open(folder / "visits.ledger").spent == Fraction(1, 2)
 
