@@ -7,6 +7,7 @@ fails behind it is told in our own words, and every response gets the same heade
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Collection
 from typing import Any
 from urllib.parse import parse_qsl
@@ -87,7 +88,7 @@ class Gate:
                 "the header Authorization, and revoke the one that was sent.",
             )  # fmt: skip
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self._settings.body_bytes:
+        if not re.fullmatch("[0-9]{1,18}", length) or int(length) > self._settings.body_bytes:
             raise too_large(self._settings.body_bytes)
 
     async def _check_person(self, scope: Scope, now: float) -> None:

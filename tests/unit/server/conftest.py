@@ -109,7 +109,7 @@ class Running:
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
             "path": unquote(parts.path), "raw_path": parts.path.encode(), "query_string": parts.query.encode(),
             "root_path": "",
-            "headers": [(name.encode(), value.encode()) for name, value in given.items() if value is not None],
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items() if value is not None],
             "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8765), "state": {},
         }  # fmt: skip
 

@@ -38,7 +38,8 @@ def test_large_bodies_are_refused_whether_they_say_so_or_not(start):
     for headers, pieces in (
         ({}, None), ({"content-length": "10"}, [body]), ({"content-length": None}, [body[:1500], body[1500:]]),
         ({"content-length": "99999999999999999999"}, [b"x"]), ({"content-length": "-1"}, [b"x"]),
-        ({"content-length": "x"}, [b"x"]),
+        ({"content-length": "x"}, [b"x"]), ({"content-length": "9" * 5000}, [b"x"]), ({"content-length": "²"}, [b"x"]),
+        ({"content-length": ""}, [b"x"]),
     ):  # fmt: skip
         answer = server.post("/api/v1/sources/visits/plan", "ana", body, headers=headers, pieces=pieces)
         assert (answer.status, answer.json["error"]) == (413, "TooLarge"), headers
