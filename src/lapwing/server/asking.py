@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from .. import exact
-from ..errors import ConflictingParameters, MissingParameter
+from ..errors import ConflictingParameters, MissingParameter, TooLarge
 from ..exact import NANO
 from ..ledger.chain import question_key
 from ..ledger.entry import canonical_json
@@ -29,6 +29,9 @@ from .sources import Served
 
 LONGEST = 100_000
 """How long a text of SQL or a condition may be."""
+
+MOST_GROUPS = 10**6
+"""How many groups an answer may have: it is sent as one text."""
 
 Amount = StrictStr | StrictInt
 """An exact number: a text such as "0.1", or a whole number; never a float."""
@@ -105,6 +108,9 @@ class Inquiry:
         self.served, self.person, self.asking = served, person, asking
         self._statistics, self._named = asking.arguments()
         self.plan: Plan = plan_asked(served.schema.anew(), self._statistics, epsilon=asking.epsilon, **self._named)
+        if self.plan.groups > MOST_GROUPS:
+            advice = "Ask for fewer keys at a time, or ask the owner to release it where the table is."
+            raise TooLarge("The number of groups", f"{self.plan.groups:,}", f"{MOST_GROUPS:,}", advice)
 
     @property
     def key(self) -> str:

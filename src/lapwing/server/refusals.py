@@ -83,7 +83,7 @@ def refusal_of(error: LapwingError, served: Served | None = None) -> Refusal:
         return not_allowed()
     message = str(error) if served is None else served.public_text(str(error))
     if isinstance(error, BudgetExceeded):
-        return Refusal(409, name, message)
+        return Refusal(409, name, f"{message.partition(', or see ')[0]}, or ask the owner.")  # who has the ledger
     return Refusal(400 if isinstance(error, RequestError) else 500, name, message)
 
 

@@ -86,6 +86,7 @@ def test_T45_the_total_binds_over_all_and_caps_below_it(server):
         assert answer.status == status, (who, epsilon, answer.text)
         if status == 409:
             assert answer.json["error"] == "BudgetExceeded"
+            assert answer.json["message"].endswith(", or ask the owner.")
             assert "visits.ledger" not in answer.text
     assert server.ledger.remaining == 0
     assert {each.analyst: each.spent for each in server.ledger.analysts()} == {
@@ -101,6 +102,14 @@ def test_a_ceiling_for_one_question(start):
     assert server.post("/api/v1/sources/visits/plan", "ana", {"sql": ASKED, "epsilon": "2"}).status == 200
     assert server.ledger.spent == 0
     assert server.release("ana", epsilon="0.3").status == 200
+
+
+def test_an_answer_with_too_many_groups_is_refused_before_it_is_charged(server, monkeypatch):
+    monkeypatch.setattr("lapwing.server.asking.MOST_GROUPS", 2)
+    answer = server.release("ana")
+    assert (answer.status, answer.json["error"]) == (400, "TooLarge")
+    assert server.ledger.spent == 0
+    assert server.release("ana", "SELECT COUNT(*) FROM visits").status == 200
 
 
 def test_a_person_without_a_cap_cannot_spend(server):
