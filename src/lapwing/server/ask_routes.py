@@ -66,15 +66,15 @@ def head(request: Request) -> Response:
 
 async def plan(request: Request, asking: PlanBody) -> Response:
     """Return the error and the cost of a question: no data is read, and nothing is charged."""
-    work = run_in_threadpool(planned, served_of(request), asking)
-    try:
-        made = await asyncio.wait_for(work, parts_of(request).settings.seconds)
-    except TimeoutError:
+    task = asyncio.ensure_future(run_in_threadpool(planned, served_of(request), asking))
+    done, _ = await asyncio.wait({task}, timeout=parts_of(request).settings.seconds)
+    if not done:
+        task.add_done_callback(lambda ended: ended.exception())  # its thread cannot be stopped, and nobody waits for it
         raise Refusal(
             503, "ServerError", "This plan takes longer than the server allows. No data was read and nothing was "
             "charged. Ask for fewer groups, tables or statistics.",
-        ) from None  # fmt: skip
-    return json_response(made)
+        )  # fmt: skip
+    return json_response(task.result())
 
 
 async def release(request: Request, asking: ReleaseBody) -> Response:

@@ -8,7 +8,7 @@ from functools import cached_property
 from shlex import quote
 from typing import Any
 
-from ..errors import InvalidParameter, InvalidRequest
+from ..errors import InvalidParameter, InvalidRequest, InvalidSource
 from ..ledger.entry import Budget
 from ..ledger.ledger import Ledger
 from ..question.schema import Schema
@@ -35,6 +35,8 @@ class Served:
         found: Source | None = getattr(self._own, "source", None)
         if found is None:
             found = self._open()
+            if found.schema != self.schema:  # threads would answer by different declarations
+                raise InvalidSource(self.name, "has changed since the server started", "Start the server again.")
             found.ledger = self.ledger
             self._own.source = found
         return found

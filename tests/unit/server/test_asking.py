@@ -10,6 +10,7 @@ import pytest
 import lapwing as lw
 from lapwing.engine.table import Table
 from lapwing.server import models
+from lapwing.server.sources import Served, open_sources
 from lapwing.source import Source
 
 from .conftest import ASKED, CANARY
@@ -208,14 +209,16 @@ def test_a_queue_that_is_full_refuses_before_anything_is_charged(start, monkeypa
 
 
 def test_a_plan_that_takes_long_is_refused(start, monkeypatch):
-    server, planned = start(seconds=1), threading.Event()
+    server, planned, ended = start(seconds=1), threading.Event(), []
 
     def slow(*_):
-        planned.wait(1.5)
+        planned.wait(20)
+        ended.append(True)
         return {}
 
     monkeypatch.setattr("lapwing.server.ask_routes.planned", slow)
     answer = server.post("/api/v1/sources/visits/plan", "ana", {"sql": ASKED, "epsilon": "0.1"})
+    assert not ended  # the answer does not wait for the plan
     planned.set()
     assert (answer.status, answer.json["error"]) == (503, "ServerError")
     assert "longer than the server allows" in answer.json["message"]
@@ -298,9 +301,17 @@ def test_openapi_describes_every_route_and_its_permission(server):
     assert document["openapi"].startswith("3.")
 
 
-def test_two_sources_of_one_name_or_one_table_with_two_budgets_are_refused(folder):
-    from lapwing.server.sources import open_sources
+def test_a_source_file_that_changes_while_the_server_runs_is_not_mixed_with_the_old_one(folder):
+    file = folder / "visits.toml"
+    served = Served(lambda: Source.open(file))
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: served.source.schema).result() == served.schema
+    file.write_text(file.read_text().replace("high = 100", "high = 1000"))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(lw.errors.InvalidSource, match="since the server started"):
+        pool.submit(lambda: served.source).result()
 
+
+def test_two_sources_of_one_name_or_one_table_with_two_budgets_are_refused(folder):
     file = folder / "visits.toml"
     with pytest.raises(lw.errors.InvalidRequest, match="Two sources are called"):
         open_sources([lambda: Source.open(file), lambda: Source.open(file)])
