@@ -95,7 +95,7 @@ def test_python_in_the_pages_runs(page, tmp_path, monkeypatch):
 
 
 def test_commands_in_the_pages_exist():
-    known = set(__import__("lapwing.cli.main").cli.main.main.commands) | {"--version", "--help"}
+    known = set(__import__("lapwing.cli.main").cli.main.main.commands) | {"--version", "--help", "--server"}
     for page in PAGES:
         for word in re.findall(r"^\$? ?lapwing (\S+)", page.read_text(), re.MULTILINE):
             assert word in known, (page, word)

@@ -10,11 +10,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from lapwing.errors import EngineError, InvalidParameter, InvalidRequest, LedgerError, MissingParameter
 from lapwing.question.statistic_json import NAMES
 from lapwing.server import ask_routes
+from lapwing.server.app import Application
 from lapwing.server.gate import Pace
 from lapwing.server.refusals import json_bytes
 from lapwing.server.settings import settings_of
 
 from .conftest import ASKED, CANARY
+from .conftest import settings as settings_for
 
 ME = "/api/v1/me"
 
@@ -217,6 +219,13 @@ def test_the_metrics_have_public_labels_alone(server):
         assert sample.labels["route"] in templates
         assert sample.labels["status"] in ("2xx", "4xx", "5xx")
     assert not any(word in text for word in ("ana", "visits", "epsilon"))
+
+
+def test_T49_no_trace_leaves_the_server(folder, monkeypatch):
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+    kept = Application(settings_for(folder)).api._telemetry
+    assert [kept[name] for name in ("tracing", "metrics", "logs", "auto_configure")] == [False] * 4
 
 
 def test_json_that_is_sent_is_valid():
