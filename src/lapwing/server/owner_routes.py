@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..errors import InvalidParameter, MissingParameter
+from ..errors import InvalidParameter, LedgerError, MissingParameter
 from . import models
 from .access import checked_person
 from .parts import caller_of, parts_of, served_of
@@ -36,8 +36,11 @@ def ledger(request: Request) -> Response:
 
 def verify(request: Request, head: str | None = None) -> Response:
     """Check all hashes, sums and answers; and that a head which was kept elsewhere is among them."""
-    kept = served_of(request).ledger
-    return json_response({"entries": kept.verify(head), "head": kept.head})
+    served = served_of(request)
+    try:
+        return json_response({"entries": served.ledger.verify(head), "head": served.ledger.head})
+    except LedgerError as error:  # what is wrong is what an auditor asks
+        raise Refusal(409, "LedgerError", served.public_text(str(error))) from None
 
 
 # --- people, tokens and amounts ---

@@ -1,5 +1,6 @@
 """What owners and auditors do: people, tokens, caps, the total, the ledger and its verification."""
 
+import sqlite3
 from fractions import Fraction
 
 from lapwing.ledger.ledger import Ledger
@@ -104,4 +105,15 @@ def test_the_ledger_and_its_verification(server):
     server.release("ana", epsilon="0.1")
     assert server.get(f"{SOURCE}/ledger/verify?head={head}", "olga").json["entries"] == 8
     wrong = server.get(f"{SOURCE}/ledger/verify?head={'0' * 64}", "audrey")
-    assert (wrong.status, wrong.json["error"]) == (503, "LedgerError")
+    assert (wrong.status, wrong.json["error"]) == (409, "LedgerError")
+    assert wrong.json["message"].startswith('Ledger "visits" is damaged: the head that was kept is not in it')
+
+
+def test_an_auditor_learns_which_entry_was_edited(server, folder):
+    server.release("ana")
+    with sqlite3.connect(folder / "visits.ledger") as edited:
+        edited.execute("UPDATE lapwing_entries SET epsilon = 1 WHERE number = 5")
+    wrong = server.get(f"{SOURCE}/ledger/verify", "audrey")
+    assert (wrong.status, wrong.json["error"]) == (409, "LedgerError")
+    assert "entry 5: does not match its hash" in wrong.json["message"]
+    assert server.release("ana").status == 503
