@@ -5,6 +5,7 @@ import threading
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import pandas as pd
 import pytest
 import uvicorn
 
@@ -95,6 +96,23 @@ def test_a_part_of_tables_that_were_released_is_shown_here_too(live, folder):
     assert (part.entry, part.repeated) == (whole.entry, True)
     mine = Source.open(folder / "visits.toml").sql("SELECT COUNT(*) FROM visits", epsilon="0.1")
     assert part.to_dict() == mine.to_dict()
+
+
+def test_a_number_of_rows_that_is_public_costs_nothing(live, folder):
+    pd.DataFrame({"cost": [1.0, 2.0, 3.0]}).to_parquet(folder / "visits.parquet")
+    (folder / "visits.ledger").unlink()
+    (folder / "visits.toml").write_text(
+        'name = "visits"\ntable = "visits.parquet"\nneighbors = "change_one"\nepsilon = 1\n'
+        "[columns.cost]\nlow = 0\nhigh = 9\n"
+    )
+    ana = live()("ana")["visits"]
+    answer = ana.release(lw.count(), epsilon=1)
+    assert (answer.rows[0]["count"]["value"], answer.entry, answer.budget) == (3, None, None)
+    assert ana.ledger.spent == 0
+    link = ana._link
+    body = {"statistics": [{"statistic": "count"}], "epsilon": "1"}
+    job = link.post("sources", "visits", "jobs", body=body)
+    assert ana._waited(job)["rows"] == json.loads(json.dumps(answer.rows))
 
 
 def test_history_budget_and_ledger(live):

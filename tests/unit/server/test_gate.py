@@ -193,6 +193,26 @@ def test_T24_whatever_fails_is_told_without_its_text(server, monkeypatch, error,
         assert type(error).__name__ in json.dumps(server.lines)
 
 
+def test_a_record_of_people_that_cannot_be_read_lets_nobody_in(server, folder):
+    (folder / "access.sqlite").rename(folder / "elsewhere.sqlite")
+    for token in (server.tokens["ana"], server.tokens["olga"], None):
+        answer = server.get(ME, token=token)
+        assert (answer.status, answer.json["error"]) == (503, "AccessError")
+        assert str(folder) not in answer.text
+    (folder / "elsewhere.sqlite").rename(folder / "access.sqlite")
+    assert server.get(ME, "ana").status == 200
+
+
+def test_there_are_no_websockets(server):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    server._in_loop(server.app({"type": "websocket", "path": ME, "headers": []}, None, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
 def test_the_log_has_public_facts_alone(server):
     server.release("ana", "SELECT COUNT(*) FROM visits WHERE age = 77")
     server.get("/api/v1/sources/visits/example?rows=3", "ana")
