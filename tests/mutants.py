@@ -363,7 +363,7 @@ MUTANTS = (
         "the number of lines of a CSV file is taken as public",
         "T12",
         "sensitivities/lines",
-        "source.py",
+        "engine/connect.py",
         "        return table.stored\n",
         "        return table.stored or table.is_csv\n",
     ),
@@ -732,7 +732,7 @@ MUTANTS = (
         "the number of rows that a filter left is public",
         "T12",
         "reading/filtered",
-        "source.py",
+        "engine/connect.py",
         "        return table.stored\n",
         "        return not table.is_csv\n",
     ),
@@ -1404,8 +1404,8 @@ MUTANTS = (
         "T25",
         "doors/commands",
         "cli/table.py",
-        "opened.release(sql, **asked, analyst=analyst, confidence",
-        "opened.release(sql, **asked, confidence",
+        "**asked_by(analyst, progress))",
+        "**asked_by(None, progress))",
     ),
     Mutant(
         "who loses a race shows noise of its own",
@@ -1612,24 +1612,23 @@ MUTANTS = (
         "LIMIT counts groups before the noise: the others are left out of the question",
         "T43",
         "identity/cuts",
-        "source.py",
-        "        query, cut, tables = self._asked(statistics, by, where, weights)\n"
-        "        plan = make_plan(\n            self.schema.anew(), query, epsilon",
-        "        query, cut, tables = self._asked(statistics, by, where, weights)\n"
-        "        if cut.limit and not cut.order and query.by:\n"
-        "            some = self.schema.columns[query.by[0]]\n"
-        "            some = replace(some, keys=some.keys[: cut.limit])\n"
-        "            self.schema = replace(self.schema, columns={**self.schema.columns, query.by[0]: some})\n"
-        "        plan = make_plan(self.schema.anew(), query, epsilon",
+        "plan/asked.py",
+        "    query, cut, tables = asked(schema, statistics, by, where, weights)\n",
+        "    query, cut, tables = asked(schema, statistics, by, where, weights)\n"
+        "    if cut.limit and not cut.order and query.by:\n"
+        "        some = schema.columns[query.by[0]]\n"
+        "        some = replace(some, keys=some.keys[: cut.limit])\n"
+        "        schema = replace(schema, columns={**schema.columns, query.by[0]: some})\n",
     ),
     Mutant(
         "LIMIT is part of the question in the ledger, so that another one is charged again",
         "T27 T43",
         "identity/cuts",
         "source.py",
-        "        plan = make_plan(\n            self.schema.anew(), query, epsilon=epsilon, confidence",
-        "        asked = self.schema if cut.limit is None else replace(self.schema, version=str(cut.limit))\n"
-        "        plan = make_plan(\n            asked.anew(), query, epsilon=epsilon, confidence",
+        "        plan, cut = replace(plan, shown=WHOLE), plan.shown\n",
+        "        plan, cut = replace(plan, shown=WHOLE), plan.shown\n"
+        "        asked = plan.schema if cut.limit is None else replace(plan.schema, version=str(cut.limit))\n"
+        "        plan = replace(plan, schema=asked)\n",
     ),
     Mutant(
         "the WHERE of a subquery is dropped",

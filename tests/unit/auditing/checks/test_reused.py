@@ -34,5 +34,5 @@ def test_answers_about_other_rows_are_found(room, monkeypatch):
 
 
 def test_answers_that_are_never_taken_from_the_record_are_found(room, monkeypatch):
-    monkeypatch.setattr(reuse, "_within", lambda plan, earlier: None)
+    monkeypatch.setattr(reuse, "shown_of", lambda plan, earlier: None)
     assert "one of its tables is not answered from the record" in failures(module.reused(room))[0]
