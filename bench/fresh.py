@@ -97,8 +97,7 @@ def watched() -> Clock:
     from lapwing.release import pipeline
 
     clock = Clock()
-    clock.watch("parse and plan", source.Source, "_query")
-    clock.watch("parse and plan", source, "make_plan")
+    clock.watch("parse and plan", source, "plan_asked")
     clock.watch("open the ledger", ledger.Ledger, "open")
     clock.watch("look at the table's columns", duckdb.DuckDBTable, "_fields_of")
     clock.watch("describe the question", pipeline, "question")
