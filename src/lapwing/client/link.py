@@ -9,12 +9,18 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from ..errors import InvalidRequest, ServerError, as_told
+from ..errors import InvalidParameter, InvalidRequest, ServerError, as_told
 from ..version import __version__
+from .deadline import Http, Https, read_beyond
 
-_LARGEST = 2**31
+_MIB = 2**20
+_LARGEST = 256 * _MIB
+"""How large an answer may be: a million groups, the most that a server sends, with a dozen statistics."""
+
+_LARGEST_REFUSAL = _MIB
+_DAY = 86400
 _WHICH = "Is this the address of a Lapwing server, of the same version?"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -39,8 +45,8 @@ class Link:
                 "The token would cross the network unencrypted", "Use https://; http:// is for this machine alone."
             )
         self.url = url.rstrip("/")
-        self._token, self._seconds = token, seconds
-        handlers: list[Any] = [_NoRedirect, HTTPSHandler(context=ssl.create_default_context(cafile=certificates))]
+        self._token, self._seconds = token, _checked_seconds(seconds)
+        handlers: list[Any] = [_NoRedirect, Http, Https(ssl.create_default_context(cafile=certificates))]
         self._opener = build_opener(*handlers, *([ProxyHandler({})] if local else []))
 
     def __repr__(self) -> str:
@@ -70,24 +76,43 @@ class Link:
         if asked:
             address += f"?{urlencode(asked)}"
         request = Request(address, data, headers, method=method)  # http and https alone
+        status, sent = self._exchanged(request)
+        if not 200 <= status < 300:
+            raise _told(status, sent)
+        if len(sent) > _LARGEST:
+            advice = "Ask for fewer groups or statistics at a time; what was charged stays charged."
+            raise ServerError(f"The server's answer is larger than {_LARGEST // _MIB} MiB", advice)
+        return _json(sent)
+
+    def _exchanged(self, request: Request) -> tuple[int, bytes]:
+        """Return the status and the body of an answer that is there before the deadline."""
         try:
-            with self._opener.open(request, timeout=self._seconds) as response:
-                return _json(response.read(_LARGEST))
-        except HTTPError as refused:
-            with refused:
-                raise _told(refused.code, refused.read(10**6)) from None
+            try:
+                with self._opener.open(request, timeout=self._seconds) as response:
+                    return response.status, read_beyond(response, _LARGEST)
+            except HTTPError as refused:
+                with refused:
+                    return refused.code, read_beyond(refused, _LARGEST_REFUSAL)
         except ssl.SSLError:
             raise self._unreachable("cannot be trusted: its certificate is not valid") from None
         except URLError as error:
             if isinstance(error.reason, ssl.SSLError):
                 raise self._unreachable("cannot be trusted: its certificate is not valid") from None
             raise self._unreachable("cannot be reached") from None
+        except TimeoutError:
+            raise self._unreachable(f"did not answer within {self._seconds:g} seconds") from None
         except (OSError, HTTPException):
             raise self._unreachable("did not answer") from None
 
     def _unreachable(self, what: str) -> ServerError:
         advice = "What was charged stays charged; the same question again completes it at no charge."
         return ServerError(f"The server {self.url} {what}", advice)
+
+
+def _checked_seconds(seconds: object) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= _DAY:
+        raise InvalidParameter(seconds, "seconds", f"a number above 0, and at most {_DAY:,}, a day")
+    return float(seconds)
 
 
 class Told(dict[str, Any]):

@@ -58,7 +58,7 @@ def connect(
         token: the token that you were given; by default LAPWING_TOKEN, or what ``token_file`` holds.
         token_file: a file with the token, readable by you alone.
         certificates: a file with the certificates to trust, if not those of the system.
-        seconds: how long to wait for an answer; a question that takes longer goes on as a job.
+        seconds: how long the server has for an answer, from the connection to its last byte; at most a day.
     """
     return Server(Link(url, found_token(token, token_file), seconds, certificates))
 

@@ -1,7 +1,9 @@
 """The client: the same plans and releases as beside the table, over a real connection; tokens from safe places only."""
 
 import json
+import socket
 import threading
+from contextlib import suppress
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -10,6 +12,7 @@ import pytest
 import uvicorn
 
 import lapwing as lw
+from lapwing.client import link
 from lapwing.client.link import Link
 from lapwing.client.remote import RemoteSource
 from lapwing.client.token_file import found_token
@@ -109,9 +112,9 @@ def test_a_number_of_rows_that_is_public_costs_nothing(live, folder):
     answer = ana.release(lw.count(), epsilon=1)
     assert (answer.rows[0]["count"]["value"], answer.entry, answer.budget) == (3, None, None)
     assert ana.ledger.spent == 0
-    link = ana._link
+    server = ana._link
     body = {"statistics": [{"statistic": "count"}], "epsilon": "1"}
-    job = link.post("sources", "visits", "jobs", body=body)
+    job = server.post("sources", "visits", "jobs", body=body)
     assert ana._waited(job)["rows"] == json.loads(json.dumps(answer.rows))
 
 
@@ -233,6 +236,68 @@ def test_T34_T47_what_is_no_answer_is_refused_and_never_run(stranger, body):
         lw.connect(url, "lapwing_x")["visits"]
 
 
+@pytest.fixture
+def dripping():
+    """A function that starts a server which sends bytes, and then one byte at a time; return its address."""
+    stop, threads, listening = threading.Event(), [], socket.create_server(("127.0.0.1", 0))
+
+    def serve(begin):
+        with listening.accept()[0] as connection, suppress(OSError):
+            connection.recv(10**5)
+            connection.sendall(begin)
+            while not stop.wait(0.1):
+                connection.sendall(b" ")
+
+    def start(begin):
+        threads.append(threading.Thread(target=serve, args=(begin,)))
+        threads[-1].start()
+        return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+    yield start
+    stop.set()
+    for thread in threads:
+        thread.join()
+    listening.close()
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: ",
+        b"HTTP/1.1 400 No\r\nContent-Length: 1000\r\n\r\n",
+    ],
+)
+def test_one_deadline_holds_for_all_bytes_of_an_answer(dripping, begin):
+    ended = threading.Event()
+
+    def ask():
+        with pytest.raises(lw.errors.ServerError, match=r"did not answer within 0\.5 seconds"):
+            lw.connect(dripping(begin), "lapwing_x", seconds=0.5).me  # noqa: B018
+        ended.set()
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(5)
+    assert ended.is_set()
+
+
+@pytest.mark.parametrize("seconds", [0, -1, None, "3", True, float("nan"), float("inf"), 10**6])
+def test_a_deadline_is_a_number_of_seconds(seconds):
+    with pytest.raises(lw.errors.InvalidParameter, match="seconds"):
+        lw.connect("https://stats.example", "lapwing_x", seconds=seconds)
+
+
+def test_an_answer_that_is_too_large_is_refused(stranger, monkeypatch):
+    handler, url = stranger
+    monkeypatch.setattr(link, "_LARGEST", 3 * 2**20)
+    handler.body = b'{"a": "' + b"x" * (3 * 2**20 - 9) + b'"}'
+    assert len(lw.connect(url, "lapwing_x").me["a"]) == 3 * 2**20 - 9
+    handler.body += b" "
+    with pytest.raises(lw.errors.ServerError, match="is larger than 3 MiB"):
+        lw.connect(url, "lapwing_x").me  # noqa: B018
+
+
 def test_a_redirect_is_not_followed_with_the_token(stranger):
     handler, url = stranger
     handler.status, handler.headers_ = 302, {"Location": f"{url}/elsewhere"}
@@ -276,8 +341,7 @@ def test_a_token_comes_from_safe_places_only(tmp_path, monkeypatch):
     for token in ("two words", "line\nbreak", "ü", "x" * 2000):
         with pytest.raises(lw.errors.InvalidRequest):
             found_token(token, None)
-    link = Link("https://stats.example", "lapwing_secret", 5, None)
-    assert "secret" not in repr(link)
+    assert "secret" not in repr(Link("https://stats.example", "lapwing_secret", 5, None))
 
 
 # --- the commands ---
