@@ -21,6 +21,7 @@ _LARGEST = 256 * _MIB
 
 _LARGEST_REFUSAL = _MIB
 _DAY = 86400
+_LONGEST_TEXT = 2000
 _WHICH = "Is this the address of a Lapwing server, of the same version?"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -132,10 +133,16 @@ def _json(body: bytes) -> Told:
     return told
 
 
+def refusal(name: object, message: object) -> Exception:
+    """Return the error that a server tells, with a text that is harmless in a terminal: printable, and not long."""
+    text = "".join(sign if sign.isprintable() else " " for sign in str(message)[: _LONGEST_TEXT + 1])
+    return as_told(str(name), text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…")
+
+
 def _told(status: int, body: bytes) -> Exception:
     """Return the error that the server tells."""
     try:
         told = json.loads(body)
-        return as_told(str(told["error"]), str(told["message"]))
+        return refusal(told["error"], told["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return ServerError(f"The server answered with status {status}, and not as Lapwing does", _WHICH)

@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import exact
 from ..engine.dialect import dialect
-from ..errors import InvalidSource, NotAllowed, ServerError, as_told
+from ..errors import InvalidSource, LapwingError, NotAllowed, ServerError
 from ..exact import Number
 from ..ledger.entry import Budget, Entry
 from ..noise.mechanism import NINETY_FIVE
@@ -36,7 +36,7 @@ from ..question.statistic_json import keys_to_json, statistic_to_dict, weights_t
 from ..release.recall import recorded_plan
 from ..release.result import Release
 from ..release.reuse import shown_of
-from .link import Link
+from .link import Link, refusal
 from .token_file import found_token
 
 _VERSIONS = "Is it a server with another version of Lapwing?"
@@ -101,8 +101,11 @@ class RemoteSource:
 
     def __init__(self, link: Link, description: Mapping[str, Any]) -> None:
         self._link = link
-        self.schema: Schema = schema_of(dict(description))
-        self._dialect = dialect(str(description.get("engine", "duckdb")))
+        try:
+            self.schema: Schema = schema_of(dict(description))
+            self._dialect = dialect(str(description.get("engine", "duckdb")))
+        except LapwingError as error:  # it may quote what the server sent
+            raise refusal(type(error).__name__, error) from None
 
     def __repr__(self) -> str:
         return f"RemoteSource({self.name!r}, {self._link.url!r})"
@@ -197,7 +200,7 @@ class RemoteSource:
             wait()
             job = self._link.get("sources", self.name, "jobs", str(job["job"]))
         if job["state"] != "done":
-            raise as_told(str(job["error"] or "ServerError"), str(job["message"] or f"The job is {job['state']}."))
+            raise refusal(job["error"] or "ServerError", job["message"] or f"The job is {job['state']}.")
         return self._link.get("sources", self.name, "jobs", str(job["job"]), "result")
 
     @by_name

@@ -225,6 +225,13 @@ def stranger():
     server.server_close()
 
 
+@pytest.fixture
+def described(folder):
+    """What a server says about a source."""
+    source = Source.open(folder / "visits.toml")
+    return {**source.describe(), "engine": "duckdb"}
+
+
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\x80\x04cposix\nsystem\n", b"[" * 10**5, b"[]", b"{}", b"null"])
 def test_T34_T47_what_is_no_answer_is_refused_and_never_run(stranger, body):
     handler, url = stranger
@@ -296,6 +303,33 @@ def test_an_answer_that_is_too_large_is_refused(stranger, monkeypatch):
     handler.body += b" "
     with pytest.raises(lw.errors.ServerError, match="is larger than 3 MiB"):
         lw.connect(url, "lapwing_x").me  # noqa: B018
+
+
+ODD = "\x1b[2J\x1b]0;title\x07 a\nb\r\u202ec\x9b" + "x" * 10**5
+
+
+def test_texts_of_a_server_cannot_drive_a_terminal(stranger, described):
+    handler, url = stranger
+    found = lw.connect(url, "lapwing_x")
+    handler.body = json.dumps(described).encode()
+    visits, texts = found["visits"], []
+
+    def refused(kind, ask):
+        with pytest.raises(kind) as told:
+            ask()
+        texts.append(str(told.value))
+
+    handler.body = json.dumps({"job": "1", "state": "failed", "error": "EngineError", "message": ODD}).encode()
+    refused(lw.errors.EngineError, lambda: visits.sql(ASKED, epsilon=1))
+    handler.body = json.dumps({"job": "1", "state": ODD, "error": None, "message": None}).encode()
+    refused(lw.errors.ServerError, lambda: visits.sql(ASKED, epsilon=1))
+    handler.body = json.dumps({**described, "engine": ODD[:40]}).encode()
+    refused(lw.errors.LapwingError, lambda: found["visits"])
+    handler.status, handler.body = 400, json.dumps({"error": "BudgetExceeded", "message": ODD}).encode()
+    refused(lw.errors.BudgetExceeded, lambda: found.me)
+    assert texts[-1].startswith(" [2J ]0;title  a b  c xxx")
+    assert texts[-1].endswith("x…")
+    assert all(text.isprintable() and len(text) <= 2000 for text in texts)
 
 
 def test_a_redirect_is_not_followed_with_the_token(stranger):
