@@ -7,7 +7,7 @@ there.  Nothing that a server sends is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
@@ -15,6 +15,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from threading import Event
+from time import monotonic
 from typing import Any
 
 from .. import exact
@@ -40,7 +41,7 @@ from .link import Link, refusal
 from .token_file import found_token
 
 _VERSIONS = "Is it a server with another version of Lapwing?"
-_POLL = timedelta(seconds=1)
+_POLL, _LONGEST_JOB = timedelta(seconds=1), timedelta(hours=24)
 
 
 def connect(
@@ -58,7 +59,8 @@ def connect(
         token: the token that you were given; by default LAPWING_TOKEN, or what ``token_file`` holds.
         token_file: a file with the token, readable by you alone.
         certificates: a file with the certificates to trust, if not those of the system.
-        seconds: how long the server has for an answer, from the connection to its last byte; at most a day.
+        seconds: how long the server has for an answer, from the connection to its last byte; at most a day.  A release
+            that takes long is answered as a job, which ``release`` waits for.
     """
     return Server(Link(url, found_token(token, token_file), seconds, certificates))
 
@@ -181,7 +183,11 @@ class RemoteSource:
         confidence: Number = NINETY_FIVE,
         intervals: bool = True,
     ) -> Release:
-        """Release statistics: charge ε to the ledger on the server, and return noisy numbers with error bars."""
+        """Release statistics: charge ε to the ledger on the server, and return noisy numbers with error bars.
+
+        A question that takes long becomes a job of the server, which is waited for, up to a day.  An interrupt, such as
+        Ctrl-C, ends the waiting and not the job: the same question again gets its answer, at no further charge.
+        """
         plan = plan_asked(
             self.schema, statistics, by, where, epsilon=epsilon, weights=weights, objective=objective,
             confidence=confidence, intervals=intervals,
@@ -193,11 +199,14 @@ class RemoteSource:
             told = self._waited(told)
         return _release(plan, told).at(confidence).showing(plan.shown)
 
-    def _waited(self, job: Mapping[str, Any], pause: Callable[[], object] | None = None) -> Any:
-        """Wait for the end of a job; an interrupt leaves it going, and the same question gets its answer."""
-        wait = pause or (lambda: Event().wait(_POLL.total_seconds()))
+    def _waited(self, job: Mapping[str, Any]) -> Any:
+        """Wait for the end of a job, up to a day; it goes on when the waiting ends, also by an interrupt."""
+        end = monotonic() + _LONGEST_JOB.total_seconds()
         while job["state"] == "open":
-            wait()
+            if monotonic() >= end:
+                advice = "It goes on there; ask the same question again for its answer, at no further charge."
+                raise ServerError(f"The server is not done with the question after {_LONGEST_JOB}", advice)
+            Event().wait(_POLL.total_seconds())
             job = self._link.get("sources", self.name, "jobs", str(job["job"]))
         if job["state"] != "done":
             raise refusal(job["error"] or "ServerError", job["message"] or f"The job is {job['state']}.")

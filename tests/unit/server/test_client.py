@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from contextlib import suppress
+from datetime import timedelta
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -12,7 +13,7 @@ import pytest
 import uvicorn
 
 import lapwing as lw
-from lapwing.client import link
+from lapwing.client import link, remote
 from lapwing.client.link import Link
 from lapwing.client.remote import RemoteSource
 from lapwing.client.token_file import found_token
@@ -330,6 +331,19 @@ def test_texts_of_a_server_cannot_drive_a_terminal(stranger, described):
     assert texts[-1].startswith(" [2J ]0;title  a b  c xxx")
     assert texts[-1].endswith("x…")
     assert all(text.isprintable() and len(text) <= 2000 for text in texts)
+
+
+def test_a_job_that_never_ends_is_waited_for_a_day(stranger, described, monkeypatch):
+    handler, url = stranger
+    handler.body = json.dumps(described).encode()
+    visits = lw.connect(url, "lapwing_x")["visits"]
+    handler.body = json.dumps({"job": "1", "state": "open", "error": None, "message": None}).encode()
+    hours = iter(range(100))
+    monkeypatch.setattr(remote, "monotonic", lambda: next(hours) * 3600)
+    monkeypatch.setattr(remote, "_POLL", timedelta())
+    with pytest.raises(lw.errors.ServerError, match="is not done with the question after 1 day"):
+        visits.sql(ASKED, epsilon=1)
+    assert len(handler.seen) == 2 + 23
 
 
 def test_a_redirect_is_not_followed_with_the_token(stranger):
