@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from ..errors import InvalidParameter, InvalidRequest, ServerError, as_told
@@ -37,10 +37,8 @@ class Link:
     """A server's address and a token; its repr shows only the address."""
 
     def __init__(self, url: str, token: str, seconds: float, certificates: str | None) -> None:
-        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+        parts = _split(url)
         local = parts.hostname in _LOOPBACK
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
-            raise InvalidRequest("The address of the server cannot be used", "Give one such as https://stats.example.")
         if parts.scheme == "http" and not local:
             raise InvalidRequest(
                 "The token would cross the network unencrypted", "Use https://; http:// is for this machine alone."
@@ -108,6 +106,18 @@ class Link:
     def _unreachable(self, what: str) -> ServerError:
         advice = "What was charged stays charged; the same question again completes it at no charge."
         return ServerError(f"The server {self.url} {what}", advice)
+
+
+def _split(url: object) -> SplitResult:
+    """Return the parts of an address that can be used, and that holds no secret."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) and url.isprintable() else "")
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and parts.path.isascii()
+    except ValueError:  # such as an IPv6 address without its end, or a port that is no number
+        usable = False
+    if not usable or any(sign in str(url) for sign in "@?# \\"):
+        raise InvalidRequest("The address of the server cannot be used", "Give one such as https://stats.example.")
+    return parts
 
 
 def _checked_seconds(seconds: object) -> float:

@@ -361,9 +361,13 @@ def test_nobody_at_the_address(stranger):
 
 @pytest.mark.parametrize(
     "url",
-    ["http://stats.example", "ftp://x", "stats.example", "https://user:pass@x", "https://x?token=1", 3, "file:///x"],
-)
-def test_addresses_that_would_show_the_token_are_refused(url):
+    [
+        "http://stats.example", "ftp://x", "stats.example", "https://user:pass@x", "https://x?token=1", 3, "file:///x",
+        "http://[::1", "https://x:abc", "https://x:99999", "https://x\\y",
+        "https://x/\r\nX: y", "https://x/ü", "https://x y",
+    ],
+)  # fmt: skip
+def test_addresses_that_would_show_the_token_or_are_none_are_refused(url):
     with pytest.raises(lw.errors.InvalidRequest):
         lw.connect(url, "lapwing_x")
 
