@@ -21,6 +21,7 @@ SLOW = (
     "tests/unit/server/test_client.py",
     "tests/unit/server/test_jobs.py",
     "tests/unit/server/test_process.py",
+    "tests/unit/server/test_strangers.py",
     "tests/unit/release/test_arrow.py",
     "tests/unit/release/test_comparison.py",
     "tests/unit/release/test_cut.py",

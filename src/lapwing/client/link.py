@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from ..errors import InvalidParameter, InvalidRequest, ServerError, as_told
+from ..errors import InvalidParameter, InvalidRequest, LapwingError, ServerError, as_told
 from ..version import __version__
 from .deadline import Http, Https, read_beyond
 
@@ -131,6 +132,17 @@ class Told(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         raise ServerError(f'The server\'s answer lacks "{name}"', _WHICH)
+
+
+@contextmanager
+def reading(what: str = "The server's answer cannot be read") -> Iterator[None]:
+    """Turn what an odd answer raises while it is read into one error."""
+    try:
+        yield
+    except LapwingError as error:  # it may quote what the server sent
+        raise refusal(type(error).__name__, error) from None
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise ServerError(what, _WHICH) from None
 
 
 def _json(body: bytes) -> Told:

@@ -7,7 +7,7 @@ there.  Nothing that a server sends is run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
@@ -16,16 +16,16 @@ from os import PathLike
 from pathlib import Path
 from threading import Event
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import exact
 from ..engine.dialect import dialect
-from ..errors import InvalidSource, LapwingError, NotAllowed, ServerError
+from ..errors import InvalidSource, NotAllowed, ServerError
 from ..exact import Number
 from ..ledger.entry import Budget, Entry
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.asked import plan_asked
-from ..plan.clipped import Clipped
+from ..plan.clipped import Clipped, Share
 from ..plan.plan import Plan
 from ..question.arguments import by_name
 from ..question.cut import WHOLE
@@ -37,10 +37,13 @@ from ..question.statistic_json import keys_to_json, statistic_to_dict, weights_t
 from ..release.recall import recorded_plan
 from ..release.result import Release
 from ..release.reuse import shown_of
-from .link import Link, refusal
+from .link import Link, reading, refusal
 from .token_file import found_token
 
 _VERSIONS = "Is it a server with another version of Lapwing?"
+T = TypeVar("T")
+
+_LONGEST_TEXT = 200
 _POLL, _LONGEST_JOB = timedelta(seconds=1), timedelta(hours=24)
 
 
@@ -77,7 +80,9 @@ class Server:
     @property
     def sources(self) -> list[str]:
         """The names of the sources that you may use."""
-        return [str(each["name"]) for each in self._link.get("sources")["sources"]]
+        told = self._link.get("sources")["sources"]
+        with reading():
+            return [_text(each["name"]) for each in told]
 
     @property
     def me(self) -> dict[str, Any]:
@@ -89,7 +94,10 @@ class Server:
         """Return a source by its name."""
         if not isinstance(name, str) or not name:
             raise NotAllowed
-        return RemoteSource(self._link, self._link.get("sources", name))
+        described = self._link.get("sources", name)
+        if described["name"] != name:
+            raise ServerError("The server describes another source than the one that was asked for", _VERSIONS)
+        return RemoteSource(self._link, described)
 
     def __getitem__(self, name: str) -> RemoteSource:
         return self.source(name)
@@ -103,11 +111,9 @@ class RemoteSource:
 
     def __init__(self, link: Link, description: Mapping[str, Any]) -> None:
         self._link = link
-        try:
+        with reading():
             self.schema: Schema = schema_of(dict(description))
             self._dialect = dialect(str(description.get("engine", "duckdb")))
-        except LapwingError as error:  # it may quote what the server sent
-            raise refusal(type(error).__name__, error) from None
 
     def __repr__(self) -> str:
         return f"RemoteSource({self.name!r}, {self._link.url!r})"
@@ -134,13 +140,15 @@ class RemoteSource:
     def left(self) -> Fraction:
         """Return the ε that is left for you: of the total, or of your cap if that is less."""
         found = self._link.get("sources", self.name, "budget")
-        mine = [] if found["mine"] is None else [found["mine"]]
-        return min(exact.rational(each["remaining"]) for each in (found["epsilon"], *mine))
+        with reading():
+            mine = [] if found["mine"] is None else [found["mine"]]
+            return min(exact.rational(each["remaining"]) for each in (found["epsilon"], *mine))
 
     def example(self, rows: int = 10) -> dict[str, list[Any]]:
         """Return invented rows, as columns: made of the declarations alone, to try questions on."""
-        found: dict[str, list[Any]] = self._link.get("sources", self.name, "example", rows=rows)["columns"]
-        return found
+        found = self._link.get("sources", self.name, "example", rows=rows)["columns"]
+        with reading():
+            return {name: _listed(cells) for name, cells in found.items()}
 
     @by_name
     def plan(
@@ -167,8 +175,9 @@ class RemoteSource:
         body |= {"epsilon": None if epsilon is None else exact.text(exact.epsilon(epsilon)), "error": _error(error)}
         body |= {"rows": plan.rows, "rows_per_person": None if rows_per_person is None else schema.rows_per_person}
         told = self._link.post("sources", self.name, "plan", body=body)
-        plan = replace(plan, clipped=tuple(_clipped(each, plan) for each in told["clipped"]))
-        _refuse_other(plan, told)
+        with reading():
+            plan = replace(plan, clipped=tuple(_clipped(each, plan) for each in told["clipped"]))
+            _refuse_other(plan, told)
         return plan
 
     @by_name
@@ -219,15 +228,14 @@ class RemoteSource:
 
     def history(self) -> list[Entry]:
         """Return what you were charged for, without the answers."""
-        return [_entry(each) for each in self._link.get("sources", self.name, "history")["entries"]]
+        return _entries(self._link.get("sources", self.name, "history"))
 
     def recall(self, entry: int) -> Release:
         """Return the recorded answer of an entry; nothing is read or charged."""
         told = self._link.get("sources", self.name, "entries", str(entry), record="true")
-        held = _entry(
-            {"entry": entry, "question": told.get("question"), "epsilon": told["epsilon"]}, told.get("answer")
-        )
-        plan = recorded_plan(self.schema, held)
+        with reading():
+            asked = {"entry": entry, "question": told.get("question"), "epsilon": told["epsilon"]}
+            plan = recorded_plan(self.schema, _entry(asked, told.get("answer")))
         if plan is None:
             raise InvalidSource(self.name, f"has no release in entry {entry} that can be shown", _VERSIONS)
         return _release(plan.on(self._dialect), {**told, "reused": False})
@@ -244,7 +252,9 @@ class RemoteLedger:
 
     def budget(self) -> Budget:
         """Return the whole budget."""
-        return _budget(self._link.get("sources", self._source, "budget")["epsilon"])
+        told = self._link.get("sources", self._source, "budget")["epsilon"]
+        with reading():
+            return _budget(told)
 
     @property
     def total(self) -> Fraction:
@@ -264,15 +274,19 @@ class RemoteLedger:
     @property
     def head(self) -> str:
         """The hash of the last entry; keep it elsewhere, and give it to ``verify`` later."""
-        return str(self._link.get("sources", self._source, "ledger", "head")["head"])
+        told = self._link.get("sources", self._source, "ledger", "head")["head"]
+        with reading():
+            return _text(told)
 
     def entries(self) -> list[Entry]:
         """Return all entries, without answers: for owners and auditors."""
-        return [_entry(each) for each in self._link.get("sources", self._source, "ledger")["entries"]]
+        return _entries(self._link.get("sources", self._source, "ledger"))
 
     def verify(self, head: str | None = None) -> int:
         """Let the server check all entries; return their number: for owners and auditors."""
-        return int(self._link.get("sources", self._source, "ledger", "verify", head=head)["entries"])
+        told = self._link.get("sources", self._source, "ledger", "verify", head=head)["entries"]
+        with reading():
+            return _whole(told)
 
 
 # --- what is sent ---
@@ -308,7 +322,7 @@ def _error(error: Number | Mapping[str, Number] | None) -> Any:
 def _release(plan: Plan, told: Mapping[str, Any]) -> Release:
     """Return the release of a plan, from the noisy integers that the server sends."""
     plan = replace(plan, shown=WHOLE)
-    try:
+    with reading("The server's answer does not fit the question"):
         if told["reused"]:
             held = _entry({"entry": told["entry"], "question": told["question"], "epsilon": told["epsilon"]})
             earlier = recorded_plan(plan.schema, held)
@@ -317,14 +331,12 @@ def _release(plan: Plan, told: Mapping[str, Any]) -> Release:
                 raise ValueError
             plan = chosen.on(plan.dialect)
         release = Release(
-            plan, told["entry"], bool(told["repeated"]), dict(told["answer"]), _amount(told["remaining"]),
-            told["analyst"], completed=bool(told["completed"]), recorded_at=told["recorded_at"],
-            modified_at=told["modified_at"], head=told["head"],
-            budget=None if told["budget"] is None else _budget(told["budget"]),
+            plan, _or_none(_whole, told["entry"]), bool(told["repeated"]), dict(told["answer"]),
+            _amount(told["remaining"]), _or_none(_text, told["analyst"]), completed=bool(told["completed"]),
+            recorded_at=_or_none(_text, told["recorded_at"]), modified_at=_or_none(_text, told["modified_at"]),
+            head=_or_none(_text, told["head"]), budget=_or_none(_budget, told["budget"]),
         )  # fmt: skip
         release.cells  # noqa: B018  # cells that do not fit the plan are refused now
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise ServerError("The server's answer does not fit the question", _VERSIONS) from None
     return release
 
 
@@ -336,32 +348,70 @@ def _refuse_other(plan: Plan, told: Mapping[str, Any]) -> None:
 
 
 def _clipped(told: Mapping[str, Any], plan: Plan) -> Clipped:
-    share = told["share"] and (told["share"]["value"], told["share"]["low"], told["share"]["high"])
     low, high = exact.rational(told["low"]), exact.rational(told["high"])
-    return Clipped(str(told["column"]), low, high, plan.schema.name, plan.query.where, share, told["entry"])
+    share, entry = _or_none(_share, told["share"]), _or_none(_whole, told["entry"])
+    column = plan.bounded[plan.bounded.index(told["column"])]
+    return Clipped(column, low, high, plan.schema.name, plan.query.where, share, entry)
+
+
+def _share(told: Mapping[str, Any]) -> Share:
+    return _or_none(_finite, told["value"]), _finite(told["low"]), _finite(told["high"])
+
+
+def _entries(told: Mapping[str, Any]) -> list[Entry]:
+    with reading():
+        return [_entry(each) for each in told["entries"]]
 
 
 def _entry(told: Mapping[str, Any], answer: Any = None) -> Entry:
     return Entry(
-        number=told["entry"],
-        time=told.get("time", ""),
-        kind=told.get("kind", "charge"),
-        analyst=told.get("analyst"),
+        number=_whole(told["entry"]),
+        time=_text(told.get("time", "")),
+        kind=_text(told.get("kind", "charge")),
+        analyst=_or_none(_text, told.get("analyst")),
         question=told.get("question"),
         epsilon=_amount(told.get("epsilon")),
         delta=_amount(told.get("delta")),
-        note=told.get("note"),
+        note=_or_none(_text, told.get("note")),
         spent=_amount(told.get("spent")) or Fraction(0),
-        hash=told.get("hash", ""),
-        charge=told.get("charge"),
+        hash=_text(told.get("hash", "")),
+        charge=_or_none(_whole, told.get("charge")),
         answer=answer,
         answered=bool(told.get("answered", answer is not None)),
     )
 
 
 def _budget(told: Mapping[str, Any]) -> Budget:
-    return Budget(told.get("analyst"), exact.rational(told["total"]), exact.rational(told["spent"]))
+    analyst = _or_none(_text, told.get("analyst"))
+    return Budget(analyst, exact.rational(told["total"]), exact.rational(told["spent"]))
 
 
-def _amount(told: str | None) -> Fraction | None:
-    return None if told is None else exact.rational(told)
+def _amount(told: object) -> Fraction | None:
+    return _or_none(exact.rational, told)
+
+
+def _text(told: object) -> str:
+    """Return a text that is harmless in a terminal."""
+    if not isinstance(told, str) or not told.isprintable() or len(told) > _LONGEST_TEXT:
+        raise ValueError
+    return told
+
+
+def _whole(told: object) -> int:
+    if not isinstance(told, int) or isinstance(told, bool):
+        raise TypeError
+    return told
+
+
+def _finite(told: object) -> float:
+    return float(exact.rational(told))
+
+
+def _listed(told: object) -> list[Any]:
+    if not isinstance(told, list):
+        raise TypeError
+    return told
+
+
+def _or_none(read: Callable[[Any], T], told: Any) -> T | None:
+    return None if told is None else read(told)

@@ -1,19 +1,14 @@
 """The client: the same plans and releases as beside the table, over a real connection; tokens from safe places only."""
 
 import json
-import socket
 import threading
-from contextlib import suppress
-from datetime import timedelta
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pandas as pd
 import pytest
 import uvicorn
 
 import lapwing as lw
-from lapwing.client import link, remote
 from lapwing.client.link import Link
 from lapwing.client.remote import RemoteSource
 from lapwing.client.token_file import found_token
@@ -191,172 +186,7 @@ def test_a_plan_of_another_version_is_refused(live, monkeypatch):
         ana.plan(ASKED, epsilon=1)
 
 
-# --- servers that are none, or hostile ---
-
-
-@pytest.fixture
-def stranger():
-    """A server that answers everything with what a test says."""
-
-    class Handler(BaseHTTPRequestHandler):
-        status, headers_, body = 200, {}, b"{}"
-
-        def do_GET(self):
-            self.seen.append((self.path, self.headers.get("Authorization")))
-            self.send_response(self.status)
-            for name, value in self.headers_.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(self.body)
-
-        do_POST = do_GET  # noqa: N815  # as the library calls it
-
-        def log_message(self, *_):
-            pass
-
-    class Fresh(Handler):
-        seen = []  # noqa: RUF012
-
-    server = HTTPServer(("127.0.0.1", 0), Fresh)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield Fresh, f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.fixture
-def described(folder):
-    """What a server says about a source."""
-    source = Source.open(folder / "visits.toml")
-    return {**source.describe(), "engine": "duckdb"}
-
-
-@pytest.mark.parametrize("body", [b"", b"<html>", b"\x80\x04cposix\nsystem\n", b"[" * 10**5, b"[]", b"{}", b"null"])
-def test_T34_T47_what_is_no_answer_is_refused_and_never_run(stranger, body):
-    handler, url = stranger
-    handler.body = body
-    with pytest.raises((lw.errors.ServerError, lw.errors.InvalidSource)):
-        lw.connect(url, "lapwing_x")["visits"]
-    handler.status = 500
-    with pytest.raises(lw.errors.ServerError):
-        lw.connect(url, "lapwing_x")["visits"]
-
-
-@pytest.fixture
-def dripping():
-    """A function that starts a server which sends bytes, and then one byte at a time; return its address."""
-    stop, threads, listening = threading.Event(), [], socket.create_server(("127.0.0.1", 0))
-
-    def serve(begin):
-        with listening.accept()[0] as connection, suppress(OSError):
-            connection.recv(10**5)
-            connection.sendall(begin)
-            while not stop.wait(0.1):
-                connection.sendall(b" ")
-
-    def start(begin):
-        threads.append(threading.Thread(target=serve, args=(begin,)))
-        threads[-1].start()
-        return f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-    yield start
-    stop.set()
-    for thread in threads:
-        thread.join()
-    listening.close()
-
-
-@pytest.mark.parametrize(
-    "begin",
-    [
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nX: ",
-        b"HTTP/1.1 400 No\r\nContent-Length: 1000\r\n\r\n",
-    ],
-)
-def test_one_deadline_holds_for_all_bytes_of_an_answer(dripping, begin):
-    ended = threading.Event()
-
-    def ask():
-        with pytest.raises(lw.errors.ServerError, match=r"did not answer within 0\.5 seconds"):
-            lw.connect(dripping(begin), "lapwing_x", seconds=0.5).me  # noqa: B018
-        ended.set()
-
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(5)
-    assert ended.is_set()
-
-
-@pytest.mark.parametrize("seconds", [0, -1, None, "3", True, float("nan"), float("inf"), 10**6])
-def test_a_deadline_is_a_number_of_seconds(seconds):
-    with pytest.raises(lw.errors.InvalidParameter, match="seconds"):
-        lw.connect("https://stats.example", "lapwing_x", seconds=seconds)
-
-
-def test_an_answer_that_is_too_large_is_refused(stranger, monkeypatch):
-    handler, url = stranger
-    monkeypatch.setattr(link, "_LARGEST", 3 * 2**20)
-    handler.body = b'{"a": "' + b"x" * (3 * 2**20 - 9) + b'"}'
-    assert len(lw.connect(url, "lapwing_x").me["a"]) == 3 * 2**20 - 9
-    handler.body += b" "
-    with pytest.raises(lw.errors.ServerError, match="is larger than 3 MiB"):
-        lw.connect(url, "lapwing_x").me  # noqa: B018
-
-
-ODD = "\x1b[2J\x1b]0;title\x07 a\nb\r\u202ec\x9b" + "x" * 10**5
-
-
-def test_texts_of_a_server_cannot_drive_a_terminal(stranger, described):
-    handler, url = stranger
-    found = lw.connect(url, "lapwing_x")
-    handler.body = json.dumps(described).encode()
-    visits, texts = found["visits"], []
-
-    def refused(kind, ask):
-        with pytest.raises(kind) as told:
-            ask()
-        texts.append(str(told.value))
-
-    handler.body = json.dumps({"job": "1", "state": "failed", "error": "EngineError", "message": ODD}).encode()
-    refused(lw.errors.EngineError, lambda: visits.sql(ASKED, epsilon=1))
-    handler.body = json.dumps({"job": "1", "state": ODD, "error": None, "message": None}).encode()
-    refused(lw.errors.ServerError, lambda: visits.sql(ASKED, epsilon=1))
-    handler.body = json.dumps({**described, "engine": ODD[:40]}).encode()
-    refused(lw.errors.LapwingError, lambda: found["visits"])
-    handler.status, handler.body = 400, json.dumps({"error": "BudgetExceeded", "message": ODD}).encode()
-    refused(lw.errors.BudgetExceeded, lambda: found.me)
-    assert texts[-1].startswith(" [2J ]0;title  a b  c xxx")
-    assert texts[-1].endswith("x…")
-    assert all(text.isprintable() and len(text) <= 2000 for text in texts)
-
-
-def test_a_job_that_never_ends_is_waited_for_a_day(stranger, described, monkeypatch):
-    handler, url = stranger
-    handler.body = json.dumps(described).encode()
-    visits = lw.connect(url, "lapwing_x")["visits"]
-    handler.body = json.dumps({"job": "1", "state": "open", "error": None, "message": None}).encode()
-    hours = iter(range(100))
-    monkeypatch.setattr(remote, "monotonic", lambda: next(hours) * 3600)
-    monkeypatch.setattr(remote, "_POLL", timedelta())
-    with pytest.raises(lw.errors.ServerError, match="is not done with the question after 1 day"):
-        visits.sql(ASKED, epsilon=1)
-    assert len(handler.seen) == 2 + 23
-
-
-def test_a_redirect_is_not_followed_with_the_token(stranger):
-    handler, url = stranger
-    handler.status, handler.headers_ = 302, {"Location": f"{url}/elsewhere"}
-    with pytest.raises(lw.errors.ServerError):
-        lw.connect(url, "lapwing_x").me  # noqa: B018
-    assert [path for path, _ in handler.seen] == ["/api/v1/me"]
-
-
-def test_nobody_at_the_address(stranger):
-    with pytest.raises(lw.errors.ServerError, match="cannot be reached"):
-        lw.connect("http://127.0.0.1:1", "lapwing_x").me  # noqa: B018
+# --- addresses and tokens ---
 
 
 @pytest.mark.parametrize(
