@@ -98,7 +98,8 @@ async def _inquiry(request: Request, asking: ReleaseBody) -> Inquiry:
 def history(request: Request) -> Response:
     """Return what I was charged for."""
     served, person = served_of(request), caller_of(request).person
-    mine = [each for each in served.ledger.entries() if each.kind == "charge" and each.analyst == person]
+    charges = [each for each in served.ledger.entries() if each.kind == "charge" and served.is_asked_by(each)]
+    mine = [each for each in charges if each.analyst == person]
     return json_response({"source": served.name, "entries": [each.to_dict() for each in mine]})
 
 
@@ -107,7 +108,7 @@ def entry(request: Request, entry: str, record: bool = False) -> Response:
     served, caller, number = served_of(request), caller_of(request), entry_number(entry)
     found = served.ledger.entry(number)
     mine = found is not None and found.kind == "charge" and found.analyst == caller.person
-    if not mine and not caller.may(Permission.AUDIT, served.name):
+    if not served.is_asked_by(found) or not (mine or caller.may(Permission.AUDIT, served.name)):
         raise not_allowed()
     try:
         answer = recall(served.schema.anew(), served.ledger, number)

@@ -23,12 +23,17 @@ _PERSON = f"{_SOURCE}/people/{{person}}"
 
 
 def ledger(request: Request) -> Response:
-    """Return what is left and every entry, as ``lapwing ledger --format json`` prints it."""
+    """Return what is left and every entry, as ``lapwing ledger --format json`` prints it.
+
+    Questions to another source that had the same ledger are left out; what they cost is in the amounts.
+    """
     served = served_of(request)
     kept = served.ledger
     entries = kept.entries()
     answers = {each.charge: each.number for each in entries if each.kind == "answer"}
-    told = [{**each.to_dict(), "answered_by": answers.get(each.number)} for each in entries]
+    others = {each.number for each in entries if not served.is_asked_by(each)}
+    shown = [each for each in entries if others.isdisjoint((each.number, each.charge))]
+    told = [{**each.to_dict(), "answered_by": answers.get(each.number)} for each in shown]
     amounts = {"epsilon": kept.budget().to_dict(), "delta": kept.delta.to_dict()}
     people = [each.to_dict() for each in kept.analysts()]
     return json_response({"ledger": served.name, **amounts, "analysts": people, "entries": told})

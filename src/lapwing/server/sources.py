@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -9,7 +10,7 @@ from shlex import quote
 from typing import Any
 
 from ..errors import InvalidParameter, InvalidRequest, InvalidSource
-from ..ledger.entry import Budget
+from ..ledger.entry import Budget, Entry
 from ..ledger.ledger import Ledger
 from ..question.schema import Schema
 from ..source import Source
@@ -63,21 +64,55 @@ class Served:
         except InvalidParameter:
             return None
 
+    @property
+    def identity(self) -> str:
+        """What tells its ledger from others."""
+        return identity_of(self.ledger)
+
+    def has_ledger_of(self, other: Served) -> bool:
+        """Return whether two sources have one ledger, or a copy of it."""
+        if os.path.realpath(self.where) == os.path.realpath(other.where):
+            return True
+        head = self.ledger.head
+        return head == other.ledger.head and head != self.identity  # new ledgers of one second begin with equal entries
+
+    def is_asked_by(self, entry: Entry | None) -> bool:
+        """Return whether an entry is no question to another source, which had the same ledger."""
+        asked = None if entry is None else entry.question
+        return not isinstance(asked, dict) or asked.get("source", self.name) == self.name
+
     def public_text(self, message: str) -> str:
         """Return a message with the name of the source in place of where its ledger is."""
         return message.replace(quote(self.where), self.name).replace(self.where, self.name)
 
 
+def identity_of(ledger: Ledger) -> str:
+    """Return what tells a ledger from others, wherever it is: the hash of its first entry."""
+    first = ledger.entry(1)
+    return "" if first is None else first.hash
+
+
 def open_sources(openers: Iterable[Callable[[], Source]]) -> dict[str, Served]:
-    """Return the sources by their names; refuse two of one name, and one table with two budgets."""
+    """Return the sources by their names; refuse two of one name, one table with two budgets, and one ledger of two."""
     served: dict[str, Served] = {}
     for each in map(Served, openers):
         if each.name in served:
             raise InvalidRequest(f'Two sources are called "{each.name}"', "Give one of them another name.")
         for other in served.values():
-            same = each.table.partition(", ")[2] == other.table.partition(", ")[2]
-            if same and each.where != other.where:
-                what = f'The sources "{other.name}" and "{each.name}" have one table and two ledgers'
-                raise InvalidRequest(what, "Name the same ledger in both: a budget belongs to the people in the table.")
+            _refuse_pair(other, each)
         served[each.name] = each
     return served
+
+
+def _refuse_pair(one: Served, other: Served) -> None:
+    """Refuse two sources that share a budget, or should: owners and auditors of one would have the ledger of both."""
+    both = f'The sources "{one.name}" and "{other.name}"'
+    if one.has_ledger_of(other):
+        raise InvalidRequest(
+            f"{both} have one ledger", "Whoever owns or audits one of them would see the questions to the other, and "
+            "could change its total. Serve one of them; if their tables hold different people, use two ledgers.",
+        )  # fmt: skip
+    if one.table.partition(", ")[2] == other.table.partition(", ")[2]:
+        raise InvalidRequest(
+            f"{both} have one table and two ledgers", "A budget belongs to the people in the table. Serve one of them.",
+        )  # fmt: skip
