@@ -108,11 +108,13 @@ def invite(
     if (role == "operator") == bool(sources):
         raise click.UsageError("name the SOURCEs of the role; an operator has none")
     server.checked_person(person)
-    opened = [_opened(each) for each in sources]
+    opened, people = [_opened(each) for each in sources], _opened_access(access, config)
+    for source in opened:
+        people.know_source(source.name, _server("sources").identity_of(source.open_ledger()))
     for source in opened:
         _give_cap(source, person, role, cap)
     names = [source.name for source in opened]
-    made = server.invite(_opened_access(access, config), person, roles(role), names, days, names or [""])
+    made = server.invite(people, person, roles(role), names, days, names or [""])
     if form == "json":
         print_json(person=person, role=role, sources=names, token=made.text, number=made.number, expires=made.expires)
         return

@@ -16,9 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from .. import exact
-from ..errors import InvalidParameter
-from .permissions import SERVER, Caller, Role
-from .store import AccessStore, people, roles, tokens
+from ..errors import AccessError, InvalidParameter
+from .permissions import ROLES, SERVER, Caller, Permission, Role
+from .store import AccessStore, people, roles, sources, tokens
 from .tokens import hash_of, is_token, make_token, number_of
 
 MOST_DAYS = 366
@@ -70,6 +70,16 @@ class Access:
         given_roles = {source: frozenset(some) for source, some in found.items()}
         return Caller(row["person"], row["number"], given_roles, row["expires"])
 
+    def may_still_ask(self, person: str, number: str, source: str) -> bool:
+        """Return whether a person may ask a source now, by a token that was used before."""
+        row = self._token(number)
+        if row is None or row["person"] != person or row["revoked"] is not None or row["expires"] <= _now():
+            return False
+        if row["sources"] is not None and source not in json.loads(row["sources"]):
+            return False
+        found = self.store.rows(sa.select(roles).where((roles.c.person == person) & (roles.c.source == source)))
+        return not ROLES[Permission.ASK].isdisjoint(Role(each["role"]) for each in found)
+
     def _token(self, number: str) -> dict[str, Any] | None:
         found = self.store.rows(sa.select(tokens).where(tokens.c.number == number))
         return found[0] if found else None
@@ -80,6 +90,21 @@ class Access:
             return
         with self.store.transaction(write=True) as connection:
             connection.execute(sa.update(tokens).where(tokens.c.number == row["number"]).values(used=now))
+
+    # --- sources ---
+
+    def know_source(self, name: str, ledger: str) -> None:
+        """Note which ledger a name stands for; refuse another one, whose people would be those of the first."""
+        with self.store.transaction(write=True) as connection:
+            known = connection.scalar(sa.select(sources.c.ledger).where(sources.c.source == name))
+            if known is None:
+                connection.execute(sa.insert(sources), {"source": name, "ledger": ledger})
+        if known not in (None, ledger):
+            raise AccessError(
+                self.store.where, f'is about another source "{name}", with another ledger',
+                "Its roles, tokens and jobs would hold here too. Name another record: --access FILE; or give this "
+                "source another name.",
+            )  # fmt: skip
 
     # --- people ---
 

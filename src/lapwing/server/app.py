@@ -44,6 +44,8 @@ class Application:
         opened = _openers(settings) if openers is None else openers
         self.settings, self.sources, self.log = settings, open_sources(opened), Log(write)
         self.access = Access(AccessStore(settings.access))
+        for name, served in self.sources.items():
+            self.access.know_source(name, served.identity)
         self.api = FastAPI(
             title="Lapwing", version=__version__, lifespan=self._life, openapi_url=None, docs_url=None, redoc_url=None,
             redirect_slashes=False, telemetry=_NO_TELEMETRY,
@@ -62,7 +64,7 @@ class Application:
         """Begin with the jobs that had not ended; end when all that was charged is recorded."""
         settings = self.settings
         work = Work(settings.at_once, settings.waiting, settings.epsilon_per_question)
-        jobs = Jobs(self.access.store, work, self.sources)
+        jobs = Jobs(self.access, work, self.sources)
         api.state.parts = Parts(settings, self.access, self.sources, work, jobs, self.log)
         await jobs.resume()
         yield

@@ -84,15 +84,17 @@ async def release(request: Request, asking: ReleaseBody) -> Response:
     """
     parts = parts_of(request)
     inquiry = await _inquiry(request, asking)
-    task = parts.work.begin(inquiry)
+    leave = parts.jobs.leave(inquiry)
+    task = parts.work.begin(inquiry, leave.check)
     done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
     if not done:
-        return json_response(await parts.jobs.adopt(inquiry, task), 202)
+        return json_response(await parts.jobs.adopt(inquiry, leave, task), 202)
     return Response(task.result().body, media_type="application/json")
 
 
 async def _inquiry(request: Request, asking: ReleaseBody) -> Inquiry:
-    return await run_in_threadpool(Inquiry, served_of(request), caller_of(request).person, asking)
+    caller = caller_of(request)
+    return await run_in_threadpool(Inquiry, served_of(request), caller.person, asking, caller.token)
 
 
 def history(request: Request) -> Response:

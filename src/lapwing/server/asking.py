@@ -102,10 +102,13 @@ def planned(served: Served, asking: PlanBody) -> dict[str, Any]:
 
 
 class Inquiry:
-    """A question to one source by one person, checked: nothing has been charged or read."""
+    """A question to one source by one person, checked: nothing has been charged or read.
 
-    def __init__(self, served: Served, person: str, asking: ReleaseBody) -> None:
-        self.served, self.person, self.asking = served, person, asking
+    ``token`` is the number of the token by which it is asked.
+    """
+
+    def __init__(self, served: Served, person: str, asking: ReleaseBody, token: str = "") -> None:
+        self.served, self.person, self.asking, self.token = served, person, asking, token
         self._statistics, self._named = asking.arguments()
         self.plan: Plan = plan_asked(served.schema.anew(), self._statistics, epsilon=asking.epsilon, **self._named)
         if self.plan.groups > MOST_GROUPS:

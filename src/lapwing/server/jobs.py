@@ -1,14 +1,15 @@
 """Long questions as jobs: started, asked about, cancelled; their answers are in the ledger, and survive a restart.
 
-A job is written down before it begins.  When a server starts, it goes on with the jobs that had not ended: what was
-charged is completed at no charge.  A cancelled job is not refunded: if it was charged, its answer is still recorded.
+A job is written down before it begins.  When a server starts, it takes over the jobs of its sources that had not ended:
+what was charged is completed at no charge.  A cancelled job is not refunded: if it was charged, its answer is still
+recorded.  Just before a charge, the record says whether the job is still open and its token valid: several servers may
+have one record.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,11 +18,11 @@ from starlette.concurrency import run_in_threadpool
 
 from ..errors import LapwingError
 from ..noise.entropy import SYSTEM
+from .access import Access
 from .asking import Inquiry, ReleaseBody
-from .permissions import ROLES, Permission, Role
 from .refusals import Refusal, failed, json_bytes, not_allowed, refusal_of
 from .sources import Served
-from .store import AccessStore, jobs, roles
+from .store import jobs
 from .work import Answered, Stopping, Work
 
 Row = dict[str, Any]
@@ -33,12 +34,31 @@ LISTED = 100
 """How many jobs are listed."""
 
 
-class Jobs:
-    """The jobs of a server."""
+class TooManyJobs(Refusal):
+    """A person has too many open jobs."""
 
-    def __init__(self, store: AccessStore, work: Work, sources: dict[str, Served]) -> None:
-        self._store, self._work, self._sources = store, work, sources
-        self._cancelled: set[str] = set()
+    def __init__(self) -> None:
+        message = f"You have {MOST_OPEN} open jobs. Wait for one, or cancel one."
+        super().__init__(429, "ServerError", message)
+
+
+class Leave:
+    """Whether a question may still be charged; it gets the number of its job when it becomes one."""
+
+    def __init__(self, jobs: Jobs, inquiry: Inquiry, job: str | None = None) -> None:
+        self._jobs, self._inquiry, self.job = jobs, inquiry, job
+
+    def check(self) -> None:
+        """Refuse it if its job was cancelled or taken over, or its person may not ask it any more."""
+        self._jobs.check(self._inquiry, self.job)
+
+
+class Jobs:
+    """The jobs of a server; ``server`` tells it from others with the same record of people."""
+
+    def __init__(self, access: Access, work: Work, sources: dict[str, Served]) -> None:
+        self._access, self._store, self._work, self._sources = access, access.store, work, sources
+        self.server = f"{SYSTEM.bits(128):032x}"
         self._open: dict[str, asyncio.Task[None]] = {}
 
     # --- begin and end ---
@@ -46,34 +66,48 @@ class Jobs:
     async def start(self, inquiry: Inquiry) -> Row:
         """Write a job down, begin it, and return it."""
         row = await run_in_threadpool(self._add, inquiry)
-        self._follow(row["job"], inquiry, self._work.begin(inquiry, self._asks_about(row["job"])))
+        self._begin(row["job"], inquiry)
         return shown(row)
 
-    async def adopt(self, inquiry: Inquiry, task: asyncio.Task[Answered]) -> Row:
+    def leave(self, inquiry: Inquiry) -> Leave:
+        """Return what says, before a question is charged, whether it still may be."""
+        return Leave(self, inquiry)
+
+    async def adopt(self, inquiry: Inquiry, leave: Leave, task: asyncio.Task[Answered]) -> Row:
         """Make a job of a question that was begun as a request and takes long."""
-        row = await run_in_threadpool(self._add, inquiry)
+        try:
+            row = await run_in_threadpool(self._add, inquiry, leave)
+        except TooManyJobs:
+            raise Refusal(
+                429, "ServerError", f"This question takes long, and you have {MOST_OPEN} open jobs, so it did not "
+                "become one. It goes on and is charged: ask the same question again later, at no further charge.",
+            ) from None  # fmt: skip
         self._follow(row["job"], inquiry, task)
         return shown(row)
 
     async def resume(self) -> int:
-        """Begin all jobs again that had not ended when the server stopped; return how many."""
-        waiting = await run_in_threadpool(self._store.rows, sa.select(jobs).where(jobs.c.state == "open"))
-        for row in waiting:
+        """Begin the jobs of these sources again that had not ended when a server stopped; return how many."""
+        which = (jobs.c.state == "open") & jobs.c.source.in_(sorted(self._sources))
+        taken = 0
+        for row in await run_in_threadpool(self._store.rows, sa.select(jobs).where(which)):
+            if not await run_in_threadpool(self._take, row):
+                continue  # another server was first, or it has ended
+            taken += 1
             try:
                 inquiry = await run_in_threadpool(self._again, row)
-            except Exception as error:  # the source is gone or has changed, or the person may not ask it any more
+            except Exception as error:  # the source has changed, or the person may not ask it any more
                 await run_in_threadpool(self._end, row["job"], _failure(error))
                 continue
-            self._follow(row["job"], inquiry, self._work.begin(inquiry, self._asks_about(row["job"])))
-        return len(waiting)
+            self._begin(row["job"], inquiry)
+        return taken
+
+    def _begin(self, job: str, inquiry: Inquiry) -> None:
+        self._follow(job, inquiry, self._work.begin(inquiry, Leave(self, inquiry, job).check))
 
     async def settle(self) -> None:
         """Wait until everything that ended is written down."""
         while self._open:
             await asyncio.wait(set(self._open.values()))
-
-    def _asks_about(self, job: str) -> Callable[[], bool]:
-        return lambda: job in self._cancelled
 
     def _follow(self, job: str, inquiry: Inquiry, task: asyncio.Task[Answered]) -> None:
         """Write down how a job ends."""
@@ -90,19 +124,20 @@ class Jobs:
             except LapwingError as error:  # as above
                 refusal_of(error)
             finally:
-                self._cancelled.discard(job)
                 self._open.pop(job, None)
 
         self._open[job] = asyncio.get_running_loop().create_task(follow())
 
     # --- what is stored ---
 
-    def _add(self, inquiry: Inquiry) -> Row:
+    def _add(self, inquiry: Inquiry, leave: Leave | None = None) -> Row:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         row = {
             "job": f"{SYSTEM.bits(128):032x}",
             "person": inquiry.person,
             "source": inquiry.served.name,
+            "token": inquiry.token,
+            "server": self.server,
             "question": inquiry.asking.model_dump_json(),
             "state": "open",
             "entry": None,
@@ -114,25 +149,42 @@ class Jobs:
         mine = sa.select(sa.func.count()).where((jobs.c.person == inquiry.person) & (jobs.c.state == "open"))
         with self._store.transaction(write=True) as connection:
             if (connection.scalar(mine) or 0) >= MOST_OPEN:
-                raise Refusal(429, "ServerError", f"You have {MOST_OPEN} open jobs. Wait for one, or cancel one.")
+                raise TooManyJobs
             connection.execute(sa.insert(jobs), row)
+        if leave is not None:
+            leave.job = row["job"]
         return row
 
     def _end(self, job: str, fields: Row) -> None:
-        """Write down how an open job ended; one that was cancelled stays so."""
-        change = sa.update(jobs).where((jobs.c.job == job) & (jobs.c.state == "open"))
+        """Write down how an open job of this server ended; one that was cancelled or taken over stays so."""
+        self._change((jobs.c.job == job) & (jobs.c.server == self.server), fields)
+
+    def _take(self, row: Row) -> bool:
+        """Take over an open job from the server that had it; of several that try, one does."""
+        return self._change((jobs.c.job == row["job"]) & (jobs.c.server == row["server"]), {"server": self.server})
+
+    def _change(self, which: sa.ColumnElement[bool], fields: Row) -> bool:
+        """Change a job if it is open; return whether it was."""
+        change = sa.update(jobs).where(which & (jobs.c.state == "open"))
         changed = datetime.now(UTC).isoformat(timespec="seconds")
         with self._store.transaction(write=True) as connection:
-            connection.execute(change.values(**fields, changed=changed))
+            return bool(connection.execute(change.values(**fields, changed=changed)).rowcount)
+
+    def check(self, inquiry: Inquiry, job: str | None) -> None:
+        """Refuse a question, just before its charge, that was cancelled or may not be asked any more."""
+        if job is not None:
+            mine = (jobs.c.job == job) & (jobs.c.state == "open") & (jobs.c.server == self.server)
+            if not self._store.rows(sa.select(jobs.c.job).where(mine)):
+                raise Refusal(409, "ServerError", "The job was cancelled before it was charged.")
+        if not self._access.may_still_ask(inquiry.person, inquiry.token, inquiry.served.name):
+            raise not_allowed()
 
     def _again(self, row: Row) -> Inquiry:
-        """Return the question of a job, if its person may still ask it."""
-        may = (roles.c.person == row["person"]) & (roles.c.source == row["source"])
-        found = {Role(each["role"]) for each in self._store.rows(sa.select(roles).where(may))}
-        served = self._sources.get(row["source"])
-        if served is None or ROLES[Permission.ASK].isdisjoint(found):
+        """Return the question of a job, if its person may still ask it by the same token."""
+        if not self._access.may_still_ask(row["person"], row["token"], row["source"]):
             raise not_allowed()
-        return Inquiry(served, row["person"], ReleaseBody.model_validate_json(row["question"]))
+        asking = ReleaseBody.model_validate_json(row["question"])
+        return Inquiry(self._sources[row["source"]], row["person"], asking, row["token"])
 
     # --- what is asked about them ---
 
@@ -154,8 +206,7 @@ class Jobs:
         """Cancel an open job; what was charged stays charged."""
         row = self.one(person, source, job)
         if row["state"] == "open":
-            self._cancelled.add(job)
-            self._end(job, {"state": "cancelled"})
+            self._change(jobs.c.job == job, {"state": "cancelled"})
         return shown(self.one(person, source, job))
 
     def result(self, served: Served, row: Row) -> bytes | None:

@@ -20,7 +20,7 @@ from ..errors import AccessError, InvalidAddress
 from ..ledger.failure import meaning
 from ..ledger.store import WAIT, connect, open_connection
 
-VERSION = 1
+VERSION = 2
 """The version of the format; an unknown one is refused."""
 
 metadata = sa.MetaData()
@@ -53,12 +53,21 @@ tokens = sa.Table(
     sa.Column("revoked", sa.Text),
     sa.Column("used", sa.Text),
 )
+sources = sa.Table(
+    "lapwing_sources",
+    metadata,
+    sa.Column("source", sa.Text, primary_key=True),
+    sa.Column("ledger", sa.Text, nullable=False),
+)
+"""Which ledger a name stands for, by the hash of its first entry: roles, tokens and jobs name sources."""
 jobs = sa.Table(
     "lapwing_jobs",
     metadata,
     sa.Column("job", sa.Text, primary_key=True),
     sa.Column("person", sa.Text, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
+    sa.Column("token", sa.Text, nullable=False),
+    sa.Column("server", sa.Text, nullable=False),
     sa.Column("question", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("entry", sa.Integer),
@@ -94,7 +103,8 @@ class AccessStore:
         if not versions:
             connection.execute(sa.insert(format_table), {"version": VERSION})
         elif versions != [VERSION]:
-            raise AccessError(self.where, "has a format that this version of Lapwing does not know", "Update Lapwing.")
+            advice = "Use the version of Lapwing that made it, or make a new one."
+            raise AccessError(self.where, "has a format that this version of Lapwing does not know", advice)
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:

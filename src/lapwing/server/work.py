@@ -56,12 +56,12 @@ class Work:
         """How many questions are computed or wait."""
         return self._busy
 
-    def begin(self, inquiry: Inquiry, stopped: Callable[[], bool] = lambda: False) -> asyncio.Task[Answered]:
+    def begin(self, inquiry: Inquiry, check: Callable[[], None]) -> asyncio.Task[Answered]:
         """Begin to answer a question; what was begun goes on, whoever still waits for it.
 
-        ``stopped`` says, before it is charged, whether it was cancelled.
+        ``check`` is called just before it is charged, and refuses it if that must not happen any more.
         """
-        task = asyncio.get_running_loop().create_task(self._answer(inquiry, stopped))
+        task = asyncio.get_running_loop().create_task(self._answer(inquiry, check))
         self._tasks.add(task)
         task.add_done_callback(self._forget)
         return task
@@ -71,7 +71,7 @@ class Work:
         if not task.cancelled():
             task.exception()  # seen, even if nobody waits for it any more
 
-    async def _answer(self, inquiry: Inquiry, stopped: Callable[[], bool]) -> Answered:
+    async def _answer(self, inquiry: Inquiry, check: Callable[[], None]) -> Answered:
         """Return the recorded answer; or wait for a turn, and compute one."""
         known = await run_in_threadpool(_known, inquiry)
         if known is not None:
@@ -80,16 +80,14 @@ class Work:
             raise Stopping
         if self._busy >= self._room:
             raise Busy
-        await run_in_threadpool(inquiry.check_cost, self._most)
         self._busy += 1
         try:
+            await run_in_threadpool(inquiry.check_cost, self._most)
             async with self._turn(inquiry.key), self._free:
                 if self._closing:
                     raise Stopping
-                if stopped():
-                    raise Refusal(409, "ServerError", "The job was cancelled before it was charged.")
                 loop = asyncio.get_running_loop()
-                return await asyncio.shield(loop.run_in_executor(self._pool, _computed, inquiry))
+                return await asyncio.shield(loop.run_in_executor(self._pool, _computed, inquiry, check))
         finally:
             self._busy -= 1
 
@@ -126,6 +124,7 @@ def _known(inquiry: Inquiry) -> Answered | None:
     return None if release is None else Answered(json_bytes(inquiry.answer(release)), release.entry)
 
 
-def _computed(inquiry: Inquiry) -> Answered:
+def _computed(inquiry: Inquiry, check: Callable[[], None]) -> Answered:
+    check()
     release = inquiry.released()
     return Answered(json_bytes(inquiry.answer(release)), release.entry)

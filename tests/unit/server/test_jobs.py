@@ -8,6 +8,7 @@ import pytest
 
 from lapwing.engine.table import Table
 from lapwing.server import models
+from lapwing.server.asking import Inquiry
 from lapwing.server.jobs import MOST_OPEN
 
 from .conftest import ASKED
@@ -112,6 +113,84 @@ def test_a_job_that_is_cancelled_while_it_waits_is_never_charged(start, slow):
     assert ended(server, first)["state"] == "done"
     server.stop()
     assert server.ledger.spent == Fraction(1, 4)
+
+
+def test_a_release_that_became_a_job_is_not_charged_after_it_is_cancelled(start, slow):
+    server = start(at_once=1, seconds=1)
+    first = begin(server, "bob", epsilon="0.25")
+    assert slow.begun.wait(10)
+    waits = server.release("ana")
+    assert waits.status == 202
+    assert server.call("DELETE", f"{JOBS}/{waits.json['job']}", "ana").json["state"] == "cancelled"
+    slow.go_on.set()
+    assert ended(server, first, "bob")["state"] == "done"
+    server.stop()
+    assert server.ledger.spent == Fraction(1, 4)
+
+
+def test_a_job_that_is_cancelled_by_way_of_another_server_is_not_charged(start, slow):
+    other, server = start(), start(at_once=1)
+    first = begin(server, epsilon="0.25")
+    assert slow.begun.wait(10)
+    second = begin(server, epsilon="0.5")
+    assert other.call("DELETE", f"{JOBS}/{second}", "ana").json["state"] == "cancelled"
+    slow.go_on.set()
+    assert ended(server, first)["state"] == "done"
+    server.stop()
+    assert server.ledger.spent == Fraction(1, 4)
+
+
+def test_a_long_release_beyond_the_open_jobs_says_that_it_goes_on(start, slow, monkeypatch):
+    monkeypatch.setattr("lapwing.server.jobs.MOST_OPEN", 1)
+    server = start(seconds=1)
+    begin(server, epsilon="0.25")
+    answer = server.release("ana")
+    assert answer.status == 429
+    assert "It goes on and is charged" in answer.json["message"]
+    slow.go_on.set()
+    server.stop()
+    assert server.ledger.spent == Fraction(3, 4)
+
+
+@pytest.mark.parametrize("change", ["revoked = made", "expires = made", "sources = '[\"secrets\"]'"])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_job_is_not_charged_when_its_token_does_not_hold_any_more(start, slow, change, restarted):
+    server = start(at_once=1)
+    begin(server, epsilon="0.25")
+    assert slow.begun.wait(10)
+    second = begin(server, "bob", epsilon="0.5")
+    access = server.app.access
+    with access.store.transaction(write=True) as connection:
+        connection.exec_driver_sql(f"UPDATE lapwing_tokens SET {change} WHERE person = 'bob'")
+    if restarted:
+        slow.go_on.set()
+        server.stop()
+        with access.store.transaction(write=True) as connection:
+            connection.exec_driver_sql("UPDATE lapwing_jobs SET state = 'open' WHERE person = 'bob'")
+        server = start()
+    slow.go_on.set()
+    server.tokens["bob"] = access.make_token("bob", 1).text
+    failed = ended(server, second, "bob")
+    assert (failed["state"], failed["error"]) == ("failed", "NotAllowed")
+    server.stop()
+    assert server.ledger.spent == Fraction(1, 4)
+
+
+def test_questions_that_come_at_once_are_counted_before_anything_is_awaited(start, slow, monkeypatch):
+    server, check = start(at_once=1, waiting=1), Inquiry.check_cost
+
+    def late(*given):
+        threading.Event().wait(0.5)
+        check(*given)
+
+    monkeypatch.setattr(Inquiry, "check_cost", late)
+    begun = [begin(server, epsilon=f"0.0{place}") for place in range(1, 7)]
+    for _ in range(200):
+        states = [state(server, job)["state"] for job in begun]
+        if states.count("failed") == 4:
+            break
+        threading.Event().wait(0.01)
+    assert sorted(states) == ["failed"] * 4 + ["open"] * 2
 
 
 def test_open_jobs_are_limited(server, slow, monkeypatch):

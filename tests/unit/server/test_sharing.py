@@ -4,12 +4,19 @@ import json
 import shutil
 
 import pytest
+import sqlalchemy as sa
 
 import lapwing as lw
+from lapwing.server.access import Access
+from lapwing.server.app import Application
+from lapwing.server.refusals import Refusal
+from lapwing.server.settings import settings_of
 from lapwing.server.sources import open_sources
+from lapwing.server.store import AccessStore, jobs
 from lapwing.source import Source
 
-from .conftest import write_source
+from ..cli.test_main import run
+from .conftest import ASKED, settings, write_source
 
 VISITS = "/api/v1/sources/visits"
 
@@ -49,3 +56,56 @@ def test_questions_to_another_source_of_the_ledger_are_not_shown(server, folder)
         assert hidden.shape == none.shape
         assert hidden.status == 404
     assert server.get(f"{VISITS}/entries/{made.entry}", "ana").status == 404
+
+
+def test_a_record_of_people_is_not_used_for_another_source_of_the_same_name(folder, tmp_path):
+    """Otherwise an owner of the one is an owner of the other, and sees jobs of its people."""
+    Application(settings(folder))
+    (tmp_path / "elsewhere").mkdir()
+    other = write_source(tmp_path / "elsewhere", "visits", epsilon="7")
+    named = {"sources": [str(other)], "access": str(folder / "access.sqlite")}
+    with pytest.raises(lw.errors.AccessError, match=r'is about another source "visits".*Name another record: --access'):
+        Application(settings_of(None, named))
+    words = ("access", "invite", "mallory", str(other), "--role", "owner", "--access", named["access"])
+    assert 'is about another source "visits"' in run(*words, status=1).stderr
+    assert "mallory" not in {each["person"] for each in Access(AccessStore(named["access"])).roles()}
+    Application(settings(folder))  # the first one is served as before
+    Application(settings_of(None, {**named, "access": str(tmp_path / "other.sqlite")}))
+
+
+def test_a_moved_ledger_is_the_same_source(folder, tmp_path):
+    Application(settings(folder))
+    moved = shutil.copytree(folder, tmp_path / "moved")
+    Application(settings(moved, access=str(folder / "access.sqlite")))
+
+
+def put_job(server, **fields):
+    """Write an open job down, as a server that was killed leaves it."""
+    access = server.app.access
+    ana = access.caller(server.tokens["ana"])
+    row = {"job": "1" * 32, "person": "ana", "source": "visits", "token": ana.token, "server": "killed"}
+    row |= {"question": json.dumps({"sql": ASKED, "epsilon": "0.5"}), "state": "open", "made": "", "changed": ""}
+    with access.store.transaction(write=True) as connection:
+        connection.execute(sa.insert(jobs), {**row, **fields})
+
+
+def test_jobs_of_sources_that_a_server_does_not_serve_are_left_alone(start):
+    server = start()
+    put_job(server, source="survey")
+    server.stop()
+    with start().app.access.store.transaction() as connection:
+        assert connection.execute(sa.select(jobs.c.state, jobs.c.server)).all() == [("open", "killed")]
+
+
+def test_of_two_servers_one_takes_over_a_job(start):
+    one, two = start(), start()
+    put_job(one)
+    both = [each.app.api.state.parts.jobs for each in (one, two)]
+    (row,) = one.app.access.store.rows(sa.select(jobs))
+    assert [each._take(row) for each in both] == [True, False]
+    both[1]._end(row["job"], {"state": "failed"})  # it is not the second's to end
+    assert [each["state"] for each in one.app.access.store.rows(sa.select(jobs))] == ["open"]
+    inquiry = both[1]._again(row)
+    with pytest.raises(Refusal):
+        both[1].check(inquiry, row["job"])
+    both[0].check(inquiry, row["job"])
