@@ -39,10 +39,11 @@ from .quotes import refuse_quotes
 from .ratios import ratio_of
 from .rewrite import plain
 from .schema import MOST_BINS, Column, Schema
-from .sets import Keys, KeySets, KeyTable, canonical, check_cells, check_statistics, crossed
+from .sets import MOST_KEYS, Keys, KeySets, KeyTable, canonical, check_cells, check_statistics, crossed
 from .within import without_parents
 
 _MOST_STATISTICS = 100
+_MOST_ITEMS = _MOST_STATISTICS + 2 * MOST_KEYS  # of SELECT: statistics, keys, and GROUPING of them
 _LARGEST_WEIGHT = 2**31
 
 
@@ -59,6 +60,9 @@ def select_of(text: str, schema: Schema, *, recorded: bool = False) -> exp.Selec
     tree = parsed(text, recorded=recorded)
     if not isinstance(tree, exp.Select):
         refuse(tree)
+    for each in tree.find_all(exp.Select):  # before any work that grows with its square
+        if len(each.expressions) > _MOST_ITEMS:
+            raise _too_many(len(each.expressions))
     select = plain(tree, schema)
     names = [*schema.columns, schema.person or "", *(item.alias_or_name for item in select.expressions)]
     for part in (*select.expressions, select.args.get("where"), select.args.get("group")):
@@ -224,11 +228,15 @@ def _title(key: str, schema: Schema) -> str:
     return re.sub(r'"([A-Za-z_]\w*)"', r"\1", key) if is_written(key, schema.columns[key]) else key
 
 
+def _too_many(number: int) -> TooLarge:
+    return TooLarge("The number of statistics", str(number), str(_MOST_STATISTICS), "Ask in several releases.")
+
+
 def _asked(statistics: Sequence[object]) -> tuple[Statistic, ...]:
     """Return the statistics, checked: one or more, and not too many."""
     flat = tuple(_flat(statistics))
     if len(flat) > _MOST_STATISTICS:
-        raise TooLarge("The number of statistics", str(len(flat)), str(_MOST_STATISTICS), "Ask in several releases.")
+        raise _too_many(len(flat))
     if not flat:
         raise MissingParameter("statistics", "Ask for one or more, such as lw.count().")
     for each in flat:

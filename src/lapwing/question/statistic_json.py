@@ -73,6 +73,9 @@ def statistic_of(fields: Any) -> Statistic:
             raise InvalidParameter(Shown(str(word)[:60]), f"argument of {name}", f"one of {', '.join(known)}")
         if isinstance(value, float):
             raise InvalidParameter(value, word, 'an exact number: write it as a text, such as "0.5"')
+    for word in ("numerator", "denominator"):
+        if isinstance(part := given.get(word), Mapping) and part.get("statistic") == name:  # however deep it goes on
+            raise InvalidParameter(Shown("a ratio"), word, 'a count or sum, such as {"statistic": "count"}')
     given |= {word: statistic_of(given[word]) for word in ("numerator", "denominator") if word in given}
     if isinstance(given.get("q"), list):
         raise InvalidParameter(Shown("a list"), "q", "one number; ask for several quantiles as several statistics")

@@ -21,6 +21,7 @@ from .jobs import Jobs
 from .log import Line, Log, to_standard_error
 from .parts import Parts
 from .permissions import Permission
+from .planning import Planning
 from .refusals import Refusal, failed, not_allowed
 from .routing import add_routes, check_routes, permission_of
 from .settings import Settings
@@ -63,13 +64,15 @@ class Application:
     async def _life(self, api: FastAPI) -> AsyncIterator[None]:
         """Begin with the jobs that had not ended; end when all that was charged is recorded."""
         settings = self.settings
-        work = Work(settings.at_once, settings.waiting, settings.epsilon_per_question)
+        planning = Planning()
+        work = Work(planning, settings.at_once, settings.waiting, settings.epsilon_per_question)
         jobs = Jobs(self.access, work, self.sources)
-        api.state.parts = Parts(settings, self.access, self.sources, work, jobs, self.log)
+        api.state.parts = Parts(settings, self.access, self.sources, planning, work, jobs, self.log)
         await jobs.resume()
         yield
         await work.close()
         await jobs.settle()
+        planning.close()
 
 
 def _openers(settings: Settings) -> list[Callable[[], Source]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -66,10 +65,11 @@ def head(request: Request) -> Response:
 
 async def plan(request: Request, asking: PlanBody) -> Response:
     """Return the error and the cost of a question: no data is read, and nothing is charged."""
-    task = asyncio.ensure_future(run_in_threadpool(planned, served_of(request), asking))
-    done, _ = await asyncio.wait({task}, timeout=parts_of(request).settings.seconds)
+    parts, person = parts_of(request), caller_of(request).person
+    task = asyncio.ensure_future(parts.planning.run(person, planned, served_of(request), asking))
+    done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
     if not done:
-        task.add_done_callback(lambda ended: ended.exception())  # its thread cannot be stopped, and nobody waits for it
+        task.cancel()  # if it has begun, its thread goes on, and nobody waits for it
         raise Refusal(
             503, "ServerError", "This plan takes longer than the server allows. No data was read and nothing was "
             "charged. Ask for fewer groups, tables or statistics.",
@@ -94,7 +94,8 @@ async def release(request: Request, asking: ReleaseBody) -> Response:
 
 async def _inquiry(request: Request, asking: ReleaseBody) -> Inquiry:
     caller = caller_of(request)
-    return await run_in_threadpool(Inquiry, served_of(request), caller.person, asking, caller.token)
+    planning = parts_of(request).planning
+    return await planning.run(caller.person, Inquiry, served_of(request), caller.person, asking, caller.token)
 
 
 def history(request: Request) -> Response:
@@ -105,8 +106,12 @@ def history(request: Request) -> Response:
     return json_response({"source": served.name, "entries": [each.to_dict() for each in mine]})
 
 
-def entry(request: Request, entry: str, record: bool = False) -> Response:
+async def entry(request: Request, entry: str, record: bool = False) -> Response:
     """Return a recorded answer: mine, or for owners and auditors any; nothing is read or charged."""
+    return await parts_of(request).planning.run(caller_of(request).person, _entry, request, entry, record)
+
+
+def _entry(request: Request, entry: str, record: bool) -> Response:
     served, caller, number = served_of(request), caller_of(request), entry_number(entry)
     found = served.ledger.entry(number)
     mine = found is not None and found.kind == "charge" and found.analyst == caller.person
@@ -143,8 +148,12 @@ def job(request: Request, job: str) -> Response:
     return json_response(shown(_mine(request, job)))
 
 
-def job_result(request: Request, job: str) -> Response:
+async def job_result(request: Request, job: str) -> Response:
     """Return the answer of a job of mine that is done, from the ledger, at no charge."""
+    return await parts_of(request).planning.run(caller_of(request).person, _job_result, request, job)
+
+
+def _job_result(request: Request, job: str) -> Response:
     row = _mine(request, job)
     if row["state"] != "done":
         raise Refusal(409, "InvalidRequest", f"The job has no answer: it is {row['state']}.")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
 
 from .. import exact
 from ..errors import ConflictingParameters, MissingParameter, TooLarge
@@ -20,6 +20,7 @@ from ..ledger.entry import canonical_json
 from ..plan.asked import plan_asked
 from ..plan.plan import Plan
 from ..question.cut import WHOLE
+from ..question.sets import MOST_TABLES
 from ..question.statistic_json import keys_of, statistic_of, weights_of
 from ..release.pipeline import as_recorded, question, released
 from ..release.result import Release
@@ -33,10 +34,23 @@ LONGEST = 100_000
 MOST_GROUPS = 10**6
 """How many groups an answer may have: it is sent as one text."""
 
+MOST_LISTED = MOST_TABLES + 100
+"""How long a list of keys, tables or weights may be: as many tables as there can be, and columns."""
+
 Amount = StrictStr | StrictInt
 """An exact number: a text such as "0.1", or a whole number; never a float."""
 
 Text = Annotated[StrictStr, Field(max_length=LONGEST)]
+
+
+def _refuse_long(given: Any, most: int, depth: int = 5) -> None:
+    """Refuse lists of lists that are too long or too deep."""
+    inner = list(given.values()) if isinstance(given, dict) else given
+    if isinstance(inner, list):
+        if len(inner) > most or not depth:
+            raise ValueError("too long")  # the client is told which field
+        for each in inner:
+            _refuse_long(each, most, depth - 1)
 
 
 class QuestionBody(BaseModel):
@@ -55,6 +69,13 @@ class QuestionBody(BaseModel):
     objective: Literal["mean", "minimax", "cells"] = "mean"
     intervals: StrictBool = True
     confidence: Amount = "0.95"
+
+    @field_validator("by", "weights")
+    @classmethod
+    def check_sizes(cls, given: Any) -> Any:
+        """Refuse long lists before anything is done with them."""
+        _refuse_long(given, MOST_LISTED)
+        return given
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:
         """Return what Python's verbs take: the statistics, and the named arguments."""
@@ -78,7 +99,9 @@ class QuestionBody(BaseModel):
 class PlanBody(QuestionBody):
     """What is planned: ε, or the errors that are wanted."""
 
-    error: Amount | dict[str, Amount] | None = Field(None, description="The error bar that is wanted, instead of ε.")
+    error: Amount | Annotated[dict[str, Amount], Field(max_length=100)] | None = Field(
+        None, description="The error bar that is wanted, instead of ε."
+    )
     rows: StrictInt = Field(1000, description="The number of rows of a group to assume.")
     rows_per_person: StrictInt | None = Field(None, description="Plan as if the source declared this.")
 

@@ -134,7 +134,7 @@ def set_total(request: Request, change: models.TotalChange) -> Response:
 # --- the server ---
 
 
-def health(request: Request) -> Response:
+async def health(request: Request) -> Response:
     """Say that the server runs."""
     return json_response({"status": "ok"})
 

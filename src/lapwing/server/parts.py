@@ -11,6 +11,7 @@ from .access import Access
 from .jobs import Jobs
 from .log import Log
 from .permissions import Caller
+from .planning import Planning
 from .settings import Settings
 from .sources import Served
 from .work import Work
@@ -23,6 +24,7 @@ class Parts:
     settings: Settings
     access: Access
     sources: Mapping[str, Served]
+    planning: Planning
     work: Work
     jobs: Jobs
     log: Log

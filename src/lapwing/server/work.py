@@ -16,6 +16,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from .asking import Inquiry
+from .planning import Planning
 from .refusals import Refusal, json_bytes
 
 
@@ -41,7 +42,8 @@ class Stopping(Busy):
 class Work:
     """A queue of questions, for one event loop."""
 
-    def __init__(self, at_once: int, waiting: int, most: Fraction | None = None) -> None:
+    def __init__(self, planning: Planning, at_once: int, waiting: int, most: Fraction | None = None) -> None:
+        self._planning = planning
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="lapwing-question")
         self._free = asyncio.Semaphore(at_once)
         self._room = at_once + waiting
@@ -73,7 +75,7 @@ class Work:
 
     async def _answer(self, inquiry: Inquiry, check: Callable[[], None]) -> Answered:
         """Return the recorded answer; or wait for a turn, and compute one."""
-        known = await run_in_threadpool(_known, inquiry)
+        known = await self._planning.run(inquiry.person, _known, inquiry)
         if known is not None:
             return known
         if self._closing:

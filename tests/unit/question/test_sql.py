@@ -463,3 +463,12 @@ def test_conditions_mean_what_sql_means():
         expected = plain.execute(f"SELECT COUNT(*) FROM t WHERE {condition}").fetchone()[0]
         plan = plan_of(schema, (lw.count(),), where=condition)
         assert engine_tally(schema, plan, table) == {0: [(expected,)]}, condition
+
+
+@pytest.mark.parametrize("text", ["SELECT {} FROM t", "SELECT c1 FROM (SELECT {} FROM t) AS s"])
+def test_a_long_list_of_statistics_is_refused_before_it_is_worked_on(monkeypatch, text):
+    """Some of that work grows with the square of its length."""
+    monkeypatch.setattr("lapwing.question.sql.plain", lambda *_: pytest.fail("worked on"))
+    items = ", ".join(f"COUNT(*) AS c{i}" for i in range(3000))
+    with pytest.raises(errors.TooLarge, match="number of statistics is 3000, and at most 100"):
+        parse(text.format(items), SCHEMA)
