@@ -91,6 +91,11 @@ class Gate:
                 400, "InvalidRequest", "An address must not hold a token: it is kept in histories and logs. Send it in "
                 "the header Authorization, and revoke the one that was sent.",
             )  # fmt: skip
+        if "transfer-encoding" in headers and "content-length" in headers:  # a proxy may see another end of the body
+            raise Refusal(
+                400, "InvalidRequest", "The request gives its length twice, by Content-Length and Transfer-Encoding.",
+                {"Connection": "close"},
+            )  # fmt: skip
         length = headers.get("content-length", "0")
         if not re.fullmatch("[0-9]{1,18}", length) or int(length) > self._settings.body_bytes:
             raise too_large(self._settings.body_bytes)

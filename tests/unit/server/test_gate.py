@@ -49,6 +49,17 @@ def test_large_bodies_are_refused_whether_they_say_so_or_not(start):
     assert server.post("/api/v1/sources/visits/plan", "ana", small).status == 200
 
 
+def test_a_length_that_is_given_twice_is_refused_and_ends_the_connection(server):
+    answer = server.post(
+        "/api/v1/sources/visits/plan",
+        "ana",
+        {"sql": "SELECT COUNT(*) FROM visits", "epsilon": "1"},
+        headers={"transfer-encoding": "chunked"},
+    )
+    assert (answer.status, answer.json["error"]) == (400, "InvalidRequest")
+    assert answer.headers["connection"] == "close"
+
+
 def test_slow_bodies_are_refused(start):
     server = start(body_seconds=1)
     answer = server.post("/api/v1/sources/visits/plan", "ana", pieces=[b'{"sql":'] + [b" "] * 20, pause=0.2)

@@ -91,6 +91,24 @@ def test_a_server_from_its_start_to_its_end(serve, folder):
     assert Ledger.open(folder / "visits.ledger").spent == Fraction(1, 2)
 
 
+def test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read(serve):
+    server = serve()
+    host = server.url.removeprefix("http://")
+    token = server._tokens["ana"]
+    first = (
+        f"POST /api/v1/me HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
+    second = f"GET /api/v1/me HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", int(host.rpartition(":")[2])), timeout=10) as link:
+        link.sendall((first + second).encode())
+        got = b""
+        while piece := link.recv(65536):  # until the server ends the connection
+            got += piece
+    assert got.startswith(b"HTTP/1.1 400 ")
+    assert got.count(b"HTTP/1.1") == 1
+    assert b"ana" not in got
+
+
 def test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs(serve, folder):
     server = serve()
     link = server.connect("ana")._link
