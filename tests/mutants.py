@@ -4,17 +4,23 @@ A mutant is a copy of the package with one piece of text replaced, which must be
 its mutant has to change too.  It counts as flagged when `lapwing audit --only CHECK/PART` ends with a finding that
 fails; this part of the check is the one that is meant to see the fault.  Worlds are drawn from the number on that a
 mutant names.  Where a fault is not seen, ``--whole`` runs the whole check: its finding says which part sees it.
+
+``--part 1/4`` runs a quarter of them, which the commit chooses: the four parts of one commit are all mutants, and over
+many commits each mutant is run.  The intact build is then run too, through the same parts of the checks.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -2534,6 +2540,21 @@ def flagged(mutant: Mutant | None, check: str) -> Flagged:
     return Flagged(status == 1 and bool(found), found[0] if found else "nothing", seconds)
 
 
+def part_of(faults: Iterable[str], part: int, parts: int, commit: str) -> list[str]:
+    """Return one of so many parts of all faults, in the order of a hash of commit and fault: together they are all."""
+    return sorted(faults, key=lambda fault: hashlib.sha256(f"{commit} {fault}".encode()).digest())[part - 1 :: parts]
+
+
+def commit() -> str:
+    """Return the commit that is checked out; outside a repository, a hash of the package."""
+    words = ["git", "-C", str(PACKAGE), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        modules = (file.read_bytes() for file in sorted(PACKAGE.rglob("*.py")))
+        return hashlib.sha256(b"\0".join(modules)).hexdigest()
+
+
 def build(folder: Path, file: str | None = None, text: bytes = b"") -> None:
     """Copy the package into a folder, with one of its files replaced; the others are not compiled again."""
     copy = folder / "lapwing"
@@ -2584,10 +2605,14 @@ def ran(words: list[str], package: str | Path, folder: str | Path, limit: float)
 @click.option("--only", metavar="TEXT", help="Only the mutants whose fault has this text in it.")
 @click.option("--whole", is_flag=True, help="Run whole checks, not the parts that the mutants name.")
 @click.option("--intact", is_flag=True, help="Run the same parts on the build as it is, too.")
-@click.option("--every", type=int, default=1, metavar="N", help="Only every so many of the mutants, for a quick look.")
-def main(only: str | None, whole: bool, intact: bool, every: int) -> None:
+@click.option("--part", metavar="I/N", help="Only one of N parts, chosen by the commit; and the build as it is.")
+def main(only: str | None, whole: bool, intact: bool, part: str | None) -> None:
     """Run the audit on every broken build; the build as it is passes `make audit`."""
-    chosen = [each for each in MUTANTS if only is None or only in each.fault][::every]
+    chosen = [each for each in MUTANTS if only is None or only in each.fault]
+    if part is not None:
+        named = {each.fault: each for each in chosen}
+        chosen, intact = [named[fault] for fault in part_of(named, *_parsed(part), commit())], True
+        click.echo(f"{len(chosen)} of {len(named)} are chosen by this commit.")
     checks = [each.check.partition("/")[0] if whole else each.check for each in chosen]
     sound = sorted(set(checks)) if intact else []
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -2606,9 +2631,17 @@ def main(only: str | None, whole: bool, intact: bool, every: int) -> None:
     for each in missed:
         click.echo(f"MISSED: {each}")
     caught, used = len(chosen) - len(missed), getrusage(RUSAGE_CHILDREN)
+    by_commit = "" if part is None else f"{len(chosen)} of {len(named)} chosen by this commit: "
     click.echo(f"All of them took {used.ru_utime + used.ru_stime:,.0f} s of processor time.")
-    click.echo(f"Mutation score: {caught} of {len(chosen)} ({caught / len(chosen):.0%}), {len(alarms)} false alarms")
+    click.echo(f"Mutation score: {by_commit}{caught} of {len(chosen)}, {len(alarms)} false alarms")
     sys.exit(1 if missed or alarms else 0)
+
+
+def _parsed(part: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([1-9]\d{0,2})/([1-9]\d{0,2})", part)
+    if found is None or int(found[1]) > int(found[2]):
+        raise click.BadParameter("write 1/4 for the first of four parts", param_hint="--part")
+    return int(found[1]), int(found[2])
 
 
 if __name__ == "__main__":
