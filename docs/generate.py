@@ -18,7 +18,7 @@ import lapwing as lw
 from lapwing import sensitivity
 from lapwing.cli import main as cli
 from lapwing.client import remote
-from lapwing.ledger import entry, ledger
+from lapwing.ledger import entry, ledger, requests
 from lapwing.noise import intervals, mechanism
 from lapwing.plan import plan
 from lapwing.question import schema
@@ -128,7 +128,7 @@ def names() -> str:
     parts.append("# What they return")
     for kind in (
         plan.Forecast, discover.KeyPlan, intervals.Error, intervals.Interval,
-        mechanism.ResponseEstimate, mechanism.OutputGrid, entry.Entry, entry.Budget,
+        mechanism.ResponseEstimate, mechanism.OutputGrid, entry.Entry, entry.Budget, requests.CapRequest,
         remote.Server, remote.RemoteSource, remote.RemoteLedger,
     ):  # fmt: skip
         parts.append(f"## {kind.__name__}\n\n{markdown(inspect.getdoc(kind))}")
@@ -147,7 +147,8 @@ def _call(name: str, thing: object) -> str:
 
 def _members(kind: type) -> list[str]:
     lines = []
-    for name, member in vars(kind).items():
+    public = vars(kind) | (vars(requests.CapRequests) if kind is ledger.Ledger else {})
+    for name, member in public.items():
         if name.startswith("_"):
             continue
         if isinstance(member, classmethod):

@@ -416,6 +416,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_the_keystream_is_as_promised": Chance(1e-10, "claim C4: the test asserts this sum of its findings"),
         "test_the_system_is_itself_again_afterwards": Chance(2 * 2.0**-64, "two draws of 64 bits agree"),
     },
+    "tests/unit/ledger/test_requests.py": {"test_T25_of_owners_who_grant_at_once_one_does": NO_NOISE},
     "tests/unit/auditing/checks/test_ledgers.py": {
         "test_L1_to_L5_hold_on_this_build": Chance(
             3 * (likeliest(2 / 0.02) ** 3 * likeliest(1 / 0.02) ** 3),

@@ -22,6 +22,7 @@ SLOW = (
     "tests/unit/server/test_jobs.py",
     "tests/unit/server/test_process.py",
     "tests/unit/server/test_strangers.py",
+    "tests/unit/ledger/test_requests.py::test_T25_of_owners_who_grant_at_once_one_does",
     "tests/unit/release/test_arrow.py",
     "tests/unit/release/test_comparison.py",
     "tests/unit/release/test_cut.py",

@@ -28,6 +28,7 @@ import lapwing as lw
 from lapwing import errors
 from lapwing.ledger import store
 from lapwing.ledger.ledger import Ledger
+from lapwing.ledger.requests import CapRequests
 
 RACER = """
 import json, sys
@@ -234,6 +235,8 @@ def test_L3_nothing_is_removed_or_changed_by_any_call(where):
         lambda: ledger.set_cap("ana", "0.5"),
         lambda: ledger.set_total(2),
         lambda: ledger.charge("b", "0.1"),
+        lambda: ledger.request("ana", 2, "a second survey"),
+        lambda: ledger.grant(8),
     ]
     before = ledger.entries()
     for step in steps:
@@ -241,7 +244,7 @@ def test_L3_nothing_is_removed_or_changed_by_any_call(where):
         after = ledger.entries()
         assert [entry.hash for entry in after[: len(before)]] == [entry.hash for entry in before]
         before = after
-    assert ledger.verify() == 7
+    assert ledger.verify() == 9
 
 
 def test_L1_T26_a_worker_that_was_forked_spends_the_same_budget(tmp_path):
@@ -452,6 +455,12 @@ def kept(tmp_path_factory):
     ledger.set_cap("ana", 1)
     ledger.set_total("2.5", note="board")
     assert ledger.verify() == 11
+    for decide in (lambda asked: ledger.grant(asked, "1.5", note="less"), ledger.decline, None):
+        asked = ledger.request("ana", 2, "a second survey").number
+        if decide is not None:
+            decide(asked)
+    ledger.withdraw(asked, "ana")
+    assert ledger.verify() == 17
     assert not list(path.parent.glob("kept.ledger-*"))  # all of it is in the one file
     return path
 
@@ -501,7 +510,7 @@ def test_L4_every_edit_of_a_stored_value_is_found(kept, tmp_path, data):
     assert is_refused(copy)
 
 
-@pytest.mark.parametrize("number", range(1, 12))
+@pytest.mark.parametrize("number", range(1, 18))
 def test_L4_every_deletion_insertion_and_exchange_is_found(kept, tmp_path, number):
     for change in (
         [f"DELETE FROM lapwing_entries WHERE number = {number}"],
@@ -509,13 +518,13 @@ def test_L4_every_deletion_insertion_and_exchange_is_found(kept, tmp_path, numbe
         [f"UPDATE lapwing_entries SET number = 99 WHERE number = {number}"],
         [
             f"UPDATE lapwing_entries SET number = -1 WHERE number = {number}",
-            f"UPDATE lapwing_entries SET number = {number} WHERE number = {number % 11 + 1}",
-            f"UPDATE lapwing_entries SET number = {number % 11 + 1} WHERE number = -1",
+            f"UPDATE lapwing_entries SET number = {number} WHERE number = {number % 17 + 1}",
+            f"UPDATE lapwing_entries SET number = {number % 17 + 1} WHERE number = -1",
         ],
         [
             "CREATE TABLE extra AS SELECT * FROM lapwing_entries",
-            f"UPDATE extra SET number = 12, key = NULL, charge = NULL WHERE number = {number}",
-            "INSERT INTO lapwing_entries SELECT * FROM extra WHERE number = 12",
+            f"UPDATE extra SET number = 18, key = NULL, charge = NULL WHERE number = {number}",
+            "INSERT INTO lapwing_entries SELECT * FROM extra WHERE number = 18",
             "DROP TABLE extra",
         ],
         [f"DELETE FROM lapwing_answers WHERE number = {number}", "INSERT INTO lapwing_answers VALUES (77, '1')"],
@@ -612,12 +621,18 @@ CALLS = {
     "set_cap": lambda ledger: ledger.set_cap("ana", 2),
     "set_total": lambda ledger: ledger.set_total(9),
     "verify": lambda ledger: ledger.verify(),
+    "request": lambda ledger: ledger.request("ana", 2, "more"),
+    "requests": lambda ledger: ledger.requests(),
+    "grant": lambda ledger: ledger.grant(1),
+    "decline": lambda ledger: ledger.decline(1),
+    "withdraw": lambda ledger: ledger.withdraw(1, "ana"),
 }
 """Every public call that reads or writes."""
 
 
 def test_the_list_of_calls_is_whole():
-    assert set(CALLS) == {name for name in vars(Ledger) if not name.startswith("_")} - {"open"}
+    calls = {*vars(Ledger), *vars(CapRequests)}
+    assert set(CALLS) == {name for name in calls if not name.startswith("_")} - {"open"}
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ The ledger is opened, and SQLAlchemy imported, only when a command runs.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from .output import format_option, print_json, print_table
 if TYPE_CHECKING:
     from ..ledger.entry import Entry
     from ..ledger.ledger import Ledger
+    from ..ledger.requests import CapRequest
 
 note_option = click.option("--note", metavar="TEXT", help="The reason, for those who read the ledger later.")
 
@@ -152,6 +154,54 @@ def cap(where: str, name: str, epsilon: str, note: str | None, form: str) -> Non
     _tell(_open(where).set_cap(name, epsilon, note), form)
 
 
+@ledger.group(invoke_without_command=True)
+@format_option
+@click.pass_context
+def requests(ctx: click.Context, form: str) -> None:
+    """List the requests for higher caps, or grant or decline one."""
+    if ctx.invoked_subcommand is None:
+        print_requests(_open(ctx.obj).requests(), form)
+
+
+@requests.command()
+@click.argument("number", type=int)
+@click.option("--epsilon", metavar="NUMBER", help="The new cap, if it is less than what was asked for.")
+@note_option
+@format_option
+@click.pass_obj
+def grant(where: str, number: int, epsilon: str | None, note: str | None, form: str) -> None:
+    """Grant the request of this NUMBER: the analyst's cap is now what was asked for, or less."""
+    _tell(_open(where).grant(number, epsilon, note), form)
+
+
+@requests.command()
+@click.argument("number", type=int)
+@note_option
+@format_option
+@click.pass_obj
+def decline(where: str, number: int, note: str | None, form: str) -> None:
+    """Decline the request of this NUMBER: the cap stays as it is."""
+    entry = _open(where).decline(number, note)
+    if form == "json":
+        print_json(**entry.to_dict())
+    else:
+        click.echo(f"entry {entry.number}: request {number} of {entry.analyst} is declined")
+
+
+def print_requests(found: Sequence[CapRequest], form: str) -> None:
+    """Print requests for higher caps, and what became of them."""
+    if form == "json":
+        print_json(requests=[each.to_dict() for each in found])
+        return
+    heads = ["request", "when (UTC)", "who", "cap wanted", "why", "state", "granted", "note"]
+    rows = [
+        [str(each.number), each.time.replace("T", " ").replace("+00:00", ""), each.analyst, text(each.epsilon),
+         each.reason, each.state, _amount(each.granted), each.note or ""]
+        for each in found
+    ]  # fmt: skip
+    print_table("Requests for a higher cap", heads, rows)
+
+
 def _show(opened: Ledger, form: str) -> None:
     entries, whole, delta = opened.entries(), opened.budget(), opened.delta
     people = [each.to_dict() for each in opened.analysts()]
@@ -182,8 +232,10 @@ def _what(entry: Entry) -> str:
         plain = isinstance(asked, str) and asked.isprintable()
         question = str(asked) if plain else json.dumps(entry.question)
         return question if len(question) <= 70 else question[:67] + "..."
-    meaning = {"open": "ledger created, with this total", "total": "new total", "analyst": "cap"}[entry.kind]
-    return meaning + (f": {entry.note}" if entry.note else "")
+    from ..ledger.cell import MEANINGS
+
+    about = "" if entry.charge is None else f" (request {entry.charge})"
+    return MEANINGS[entry.kind] + about + (f": {entry.note}" if entry.note else "")
 
 
 def _amount(value: Fraction | None) -> str:

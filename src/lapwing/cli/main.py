@@ -38,6 +38,7 @@ from .output import Decorator, confidence_option, console, format_option, print_
 from .package import package
 from .plot import plot
 from .remote import remember_server
+from .request import request
 from .serve import access, serve
 from .table import plan, release
 
@@ -92,7 +93,8 @@ epsilon_option: Decorator = click.option(
 @click.version_option(__version__, prog_name="lapwing")
 @click.option(
     "--server", metavar="URL",
-    help="Ask a server: SOURCE of plan and release is then the name of a source there.  The token is LAPWING_TOKEN.",
+    help="Ask a server: SOURCE of plan, release and request is then the name of a source there.  "
+    "The token is LAPWING_TOKEN.",
 )  # fmt: skip
 @click.option("--token-file", metavar="FILE", help="With --server: a file with the token, readable by you alone.")
 @click.pass_context
@@ -101,7 +103,10 @@ def main(ctx: click.Context, server: str | None, token_file: str | None) -> None
     remember_server(ctx, server, token_file)
 
 
-for command in (access, audit, bounds, check, discover, explain, init, ledger, package, plan, plot, release, serve):
+_COMMANDS = (
+    access, audit, bounds, check, discover, explain, init, ledger, package, plan, plot, release, request, serve,
+)  # fmt: skip
+for command in _COMMANDS:
     main.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""``lapwing --server URL plan|release``: the same commands, for a source on a server."""
+"""``lapwing --server URL plan|release|request``: commands for a source on a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ..client.remote import RemoteSource
     from ..source import Source
 
-ASKS = ("plan", "release")
+ASKS = ("plan", "release", "request")
 """The commands that can ask a server."""
 
 _KEPT = "lapwing.server"
@@ -23,7 +23,7 @@ def remember_server(ctx: click.Context, server: str | None, token_file: str | No
             raise click.UsageError("--token-file is for --server")
         return
     if ctx.invoked_subcommand not in ASKS:
-        raise click.UsageError(f"--server is for {' and '.join(ASKS)}")
+        raise click.UsageError(f"--server is for {', '.join(ASKS[:-1])} and {ASKS[-1]}")
     ctx.meta[_KEPT] = server, token_file
 
 

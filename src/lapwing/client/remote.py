@@ -23,6 +23,7 @@ from ..engine.dialect import dialect
 from ..errors import InvalidSource, NotAllowed, ServerError
 from ..exact import Number
 from ..ledger.entry import Budget, Entry
+from ..ledger.requests import LONGEST_REASON, CapRequest
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.asked import plan_asked
 from ..plan.clipped import Clipped, Share
@@ -240,6 +241,38 @@ class RemoteSource:
             raise InvalidSource(self.name, f"has no release in entry {entry} that can be shown", _VERSIONS)
         return _release(plan.on(self._dialect), {**told, "reused": False})
 
+    # --- a higher cap ---
+
+    def request(self, epsilon: Number, reason: str) -> CapRequest:
+        """Ask the owner for a higher cap; the request and its reason are recorded in the ledger.
+
+        Args:
+            epsilon: the cap that you want, above the one that you have.
+            reason: why, for the owner and for auditors: a printable text of at most 500 characters.
+        """
+        body = {"epsilon": exact.text(exact.epsilon(epsilon)), "reason": reason}
+        return _cap_request(self._link.post("sources", self.name, "requests", body=body))
+
+    def requests(self) -> list[CapRequest]:
+        """Return your requests for a higher cap; for owners and auditors, all of them."""
+        told = self._link.get("sources", self.name, "requests")["requests"]
+        return [_cap_request(each) for each in told]
+
+    def withdraw(self, request: int) -> CapRequest:
+        """Take an open request of yours back."""
+        return _cap_request(self._link.call("DELETE", ("sources", self.name, "requests", str(request))))
+
+    def grant(self, request: int, epsilon: Number | None = None, note: str | None = None) -> CapRequest:
+        """Grant a request, for owners: the cap is now what was asked for, or the lower ``epsilon`` given."""
+        amount = None if epsilon is None else exact.text(exact.epsilon(epsilon))
+        body = {"epsilon": amount, "note": note}
+        return _cap_request(self._link.post("sources", self.name, "requests", str(request), "grant", body=body))
+
+    def decline(self, request: int, note: str | None = None) -> CapRequest:
+        """Decline a request, for owners: the cap stays as it is."""
+        told = self._link.post("sources", self.name, "requests", str(request), "decline", body={"note": note})
+        return _cap_request(told)
+
 
 class RemoteLedger:
     """The ledger of a source on a server: what is left, and for owners and auditors every entry."""
@@ -381,6 +414,15 @@ def _entry(told: Mapping[str, Any], answer: Any = None) -> Entry:
     )
 
 
+def _cap_request(told: Mapping[str, Any]) -> CapRequest:
+    with reading():
+        return CapRequest(
+            _whole(told["request"]), _text(told["time"]), _text(told["analyst"]), exact.rational(told["epsilon"]),
+            _text(told["reason"], LONGEST_REASON), _text(told["state"]), _or_none(_text, told["decided"]),
+            _amount(told["granted"]), _or_none(_text, told["note"]),
+        )  # fmt: skip
+
+
 def _budget(told: Mapping[str, Any]) -> Budget:
     analyst = _or_none(_text, told.get("analyst"))
     return Budget(analyst, exact.rational(told["total"]), exact.rational(told["spent"]))
@@ -390,9 +432,9 @@ def _amount(told: object) -> Fraction | None:
     return _or_none(exact.rational, told)
 
 
-def _text(told: object) -> str:
+def _text(told: object, longest: int = _LONGEST_TEXT) -> str:
     """Return a text that is harmless in a terminal."""
-    if not isinstance(told, str) or not told.isprintable() or len(told) > _LONGEST_TEXT:
+    if not isinstance(told, str) or not told.isprintable() or len(told) > longest:
         raise ValueError
     return told
 

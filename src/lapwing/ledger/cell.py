@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 _SHOWN = 20
 _LONGEST = 120
 
+MEANINGS = {
+    "open": "ledger created, with this total",
+    "total": "new total",
+    "analyst": "cap",
+    "request": "asks for this cap",
+    "grant": "granted, new cap",
+    "decline": "declined",
+    "withdraw": "withdrawn",
+}
+"""What entries other than charges and answers say."""
+
 
 def ledger_cell(ledger: Ledger) -> str:
     """Return the budget, that of each analyst, and the last entries."""
@@ -69,5 +80,6 @@ def _what(entry: Entry) -> str:
         asked = entry.question.get("query") if isinstance(entry.question, dict) else entry.question
         text = asked if isinstance(asked, str) else json.dumps(entry.question)
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    meaning = {"open": "ledger created, with this total", "total": "new total", "analyst": "cap"}.get(entry.kind, "")
-    return meaning + (f": {entry.note}" if entry.note else "")
+    meaning = MEANINGS.get(entry.kind, "")
+    about = "" if entry.charge is None else f" (request {entry.charge})"
+    return meaning + about + (f": {entry.note}" if entry.note else "")

@@ -20,6 +20,7 @@ class State:
         self.caps: dict[str, tuple[int, int]] = {}
         self.kinds: dict[int, str] = {}
         self.answered: set[int] = set()
+        self.requests: dict[int, tuple[str, int]] = {}
         self.keys: set[str] = set()
 
     def fault(self, row: Row, number: int) -> str | None:
@@ -60,6 +61,19 @@ class State:
             self.keys.add(row["key"])
         elif kind == "analyst":
             self.caps[name] = (row["epsilon"], self.caps.get(name, (0, 0))[1])
+        elif kind == "request":
+            if row["epsilon"] <= self.caps[name][0] or not row["note"]:
+                return False
+            self.requests[row["number"]] = (name, row["epsilon"])
+        elif kind in ("grant", "decline", "withdraw"):
+            asking, wanted = self.requests.pop(row["charge"])
+            if asking != name:
+                return False
+            if kind == "grant":
+                cap, spent = self.caps[name]
+                self.caps[name] = (row["epsilon"], spent)
+                if not cap < row["epsilon"] <= wanted:
+                    return False
         elif kind == "answer":
             if self.kinds.get(row["charge"]) != "charge" or row["charge"] in self.answered:
                 return False

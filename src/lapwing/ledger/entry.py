@@ -20,9 +20,11 @@ from .store import Row
 class Entry:
     """One line of the record.
 
-    ``kind`` is open, charge, answer, analyst (a name and its cap) or total.  ``epsilon`` and ``delta`` are what was
-    charged, or the new cap or total.  Of a charge, ``answer`` is the recorded answer if ``answered``, and
-    ``recorded_at`` the time of that; ``repeated`` says that this call found the entry instead of making it.
+    ``kind`` is open, charge, answer, analyst (a name and its cap), total, or request, grant, decline and withdraw (of a
+    higher cap).  ``epsilon`` and ``delta`` are what was charged, or the new cap or total, or the cap that is wanted;
+    ``charge`` is the number of the charge or request that an answer or a decision is about.  Of a charge, ``answer`` is
+    the recorded answer if ``answered``, and ``recorded_at`` the time of that; ``repeated`` says that this call found
+    the entry instead of making it.
     """
 
     number: int
@@ -128,12 +130,13 @@ def canonical_json(value: Any, name: str) -> str:
         raise InvalidValue(kind, f"The {name} is made of {holds}.") from None
 
 
-def printable(value: str | None, name: str) -> str | None:
+def printable(value: str | None, name: str, longest: int = 200) -> str | None:
     """Return a short printable text."""
     if value is None and name == "note":
         return None
-    if not isinstance(value, str) or not 0 < len(value) <= 200 or not value.isprintable() or value != value.strip():
-        raise InvalidParameter(value, name, "a printable text of 1 to 200 characters")
+    fits = isinstance(value, str) and 0 < len(value) <= longest
+    if not isinstance(value, str) or not fits or not value.isprintable() or value != value.strip():
+        raise InvalidParameter(value, name, f"a printable text of 1 to {longest} characters")
     return value
 
 

@@ -44,10 +44,11 @@ from .chain import START, State, digest, hidden_answer, question_key, sha256
 from .entry import After, Budget, Entry, atto, canonical_json, delta_budget, entry_of, epsilon_budget, nano, printable
 from .failure import plainly, transaction
 from .plots import BudgetChart
+from .requests import CapRequests
 from .store import VERSION, WAIT, Row, Store, Turn
 
 
-class Ledger(BudgetChart):
+class Ledger(BudgetChart, CapRequests):
     """A ledger in an SQLite file or a PostgreSQL database; create one with ``Ledger.open``."""
 
     def __init__(self, kept: Store) -> None:

@@ -97,6 +97,7 @@ BY_KEY, BY_KEY_SCANNED = (
 BY_CHARGE = sa.select(entries).where(entries.c.charge == sa.bindparam("charge"))
 LATER = ALL.where(entries.c.number > sa.bindparam("number"))
 OF_ANALYST = LAST.where(entries.c.analyst.concat("") == sa.bindparam("analyst"))  # from the end, without the index
+REQUESTS = ALL.where(entries.c.kind.in_(("request", "grant", "decline", "withdraw")))
 ANALYSTS = sa.select(entries.c.analyst).where(entries.c.kind == "analyst").distinct()
 TEXT = sa.select(answers.c.text).where(answers.c.number == sa.bindparam("number"))
 ADD_HEAD = sa.insert(head)

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..source import Source
 from ..version import __version__
-from . import ask_routes, models, owner_routes
+from . import ask_routes, models, owner_routes, request_routes
 from .access import Access
 from .gate import Gate
 from .jobs import Jobs
@@ -51,7 +51,7 @@ class Application:
             title="Lapwing", version=__version__, lifespan=self._life, openapi_url=None, docs_url=None, redoc_url=None,
             redirect_slashes=False, telemetry=_NO_TELEMETRY,
         )  # fmt: skip
-        add_routes(self.api, [*ask_routes.ROUTES, *owner_routes.ROUTES], models.RefusalAnswer)
+        add_routes(self.api, [*ask_routes.ROUTES, *request_routes.ROUTES, *owner_routes.ROUTES], models.RefusalAnswer)
         for kind, handler in _HANDLERS.items():
             self.api.add_exception_handler(kind, handler)
         check_routes(self.api)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..ledger.requests import LONGEST_REASON
 from .access import USUAL_DAYS
 from .asking import Amount
 from .permissions import Role
@@ -146,7 +147,7 @@ class EntryAnswer(Open):
 
     entry: int
     time: str
-    kind: Literal["open", "charge", "answer", "analyst", "total"]
+    kind: Literal["open", "charge", "answer", "analyst", "total", "request", "grant", "decline", "withdraw"]
     analyst: str | None
     question: Any
     epsilon: str | None
@@ -226,13 +227,62 @@ class MadeToken(BaseModel):
     expires: str
 
 
+class CapRequestAnswer(BaseModel):
+    """A request for a higher cap, and what became of it."""
+
+    request: int
+    time: str
+    analyst: str
+    epsilon: str = Field(description="The cap that was asked for.")
+    reason: str
+    state: Literal["open", "granted", "declined", "withdrawn"]
+    decided: str | None
+    granted: str | None
+    note: str | None
+
+
+class CapRequestList(BaseModel):
+    """Requests for higher caps: mine; for owners and auditors, all."""
+
+    requests: list[CapRequestAnswer]
+
+
 class Done(BaseModel):
     """How many were changed."""
 
     changed: int
 
 
+# --- what an analyst sends, beside questions ---
+
+
+class CapWanted(BaseModel):
+    """The cap that is wanted, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    epsilon: Amount
+    reason: str = Field(description="A printable text; owners and auditors read it.", max_length=LONGEST_REASON)
+
+
 # --- what an owner sends ---
+
+
+class Grant(BaseModel):
+    """The cap that is granted: what was asked for, or less."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    epsilon: Amount | None = None
+    note: str | None = None
+
+
+class Decline(BaseModel):
+    """Why a request is declined, if that is said."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    note: str | None = None
 
 
 class PersonChange(BaseModel):

@@ -260,8 +260,38 @@ def test_what_a_server_cannot_do_is_refused(live, monkeypatch, folder):
     url = live()("ana")._link.url
     monkeypatch.setenv("LAPWING_TOKEN", json.loads((folder / "tokens.json").read_text())["ana"])
     asked = ("release", "visits", ASKED, "--epsilon", "0.5")
-    assert "--server is for plan and release" in run("--server", url, "ledger", "x", status=2).stderr
+    assert "--server is for plan, release and request" in run("--server", url, "ledger", "x", status=2).stderr
     assert "--token-file is for --server" in run("--token-file", "x", *asked, status=2).stderr
     assert "whose token is used" in run("--server", url, *asked, "--analyst", "bob", status=2).stderr
     told = run("--server", url, "plan", "secrets", ASKED, "--epsilon", "1", "--format", "json", status=1).stderr
     assert json.loads(told)["error"] == "NotAllowed"
+
+
+def test_a_higher_cap_is_asked_for_and_granted_by_client_and_terminal(live, folder, monkeypatch):
+    connect = live()
+    ana, olga = connect("ana")["visits"], connect("olga")["visits"]
+    asked = ana.request("2.5", "A second survey.")
+    assert (asked.analyst, asked.epsilon, asked.state) == ("ana", Fraction(5, 2), "open")
+    assert olga.requests() == ana.requests() == [asked]
+    assert olga.grant(asked.number, "2.25", note="until May").granted == Fraction(9, 4)
+    assert ana.left() == Fraction(9, 4)
+    assert ana.withdraw(ana.request(3, "More.").number).state == "withdrawn"
+    assert olga.decline(ana.request(3, "More.").number).state == "declined"
+    with pytest.raises(lw.errors.InvalidParameter, match=r"above the 2\.25 that you have"):
+        ana.request(2, "Less.")
+
+    url = ana._link.url
+    monkeypatch.setenv("LAPWING_TOKEN", json.loads((folder / "tokens.json").read_text())["ana"])
+    words = ("--server", url, "request", "visits")
+    told = run(*words, "--cap", "4", "--reason", "The third.", "--format", "json").stdout
+    number = str(json.loads(told)["requests"][0]["request"])
+    file = str(folder / "visits.toml")
+    assert number in run("ledger", file, "requests").stdout
+    assert "cap of ana is now 3" in run("ledger", file, "requests", "grant", number, "--epsilon", "3").stdout
+    assert "granted" in run(*words).stdout
+    last = json.loads(run(*words, "--cap", "5", "--reason", "No.", "--format", "json").stdout)["requests"][0]
+    assert "is declined" in run("ledger", file, "requests", "decline", str(last["request"])).stdout
+    another = json.loads(run(*words, "--cap", "5", "--reason", "No.", "--format", "json").stdout)["requests"][0]
+    assert "withdrawn" in run(*words, "--withdraw", str(another["request"])).stdout
+    assert "--server URL request" in run("request", "visits", status=2).stderr
+    assert "give --cap and --reason" in run(*words, "--cap", "5", status=2).stderr

@@ -18,6 +18,9 @@ BODIES = {
     "total": {"epsilon": "5"},
     "{person}": {"role": "auditor"},
     "tokens": {"days": 1},
+    "requests": {"epsilon": "3", "reason": "a second survey"},
+    "grant": {},
+    "decline": {},
 }
 """A fitting body for each route that takes one, by the end of its address."""
 
