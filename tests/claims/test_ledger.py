@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 
 import lapwing as lw
 from lapwing import errors
-from lapwing.ledger import store
+from lapwing.ledger import chain, store
+from lapwing.ledger.copies import are_copies
 from lapwing.ledger.ledger import Ledger
 from lapwing.ledger.requests import CapRequests
 
@@ -551,6 +552,34 @@ def test_L4_a_flipped_byte_is_found_or_changes_nothing(kept, tmp_path):
             harmless += 1
             assert contents(copy) == good, at
     assert harmless < len(raw) // 40
+
+
+def test_L4_ledgers_made_at_the_same_time_begin_differently(tmp_path):
+    """Otherwise one could be put in the place of another, and heads kept elsewhere would fit both."""
+    made = [Ledger.open(tmp_path / f"{number}.ledger", epsilon=3) for number in range(20)]
+    assert len({each.head for each in made}) == 20
+    assert not are_copies(*made[:2])
+
+
+def test_L4_a_ledger_of_an_earlier_build_begins_without_a_random_value_and_is_sound(tmp_path):
+    """Its first entry is hashed as it was then; an edit that gives it a value is found."""
+    old, time = tmp_path / "old.ledger", "2026-01-02T03:04:05+00:00"
+    row = {"number": 1, "time": time, "kind": "open", "epsilon": 3 * 10**9, "delta": 0, "total": 3 * 10**9}
+    row |= {"total_delta": 0, "spent": 0, "spent_delta": 0, "previous": "0" * 64}
+    Ledger.open(old, epsilon=3)
+    with closing(sqlite3.connect(old)) as connection, connection:
+        hashed = chain.digest(row)
+        connection.execute("UPDATE lapwing_entries SET key = NULL, time = ?, hash = ?", (time, hashed))
+        connection.execute("UPDATE lapwing_ledger SET hash = ?", (hashed,))
+    twin = shutil.copy(old, tmp_path / "twin.ledger")
+    assert not are_copies(Ledger.open(old), Ledger.open(twin))  # two may have been made in that second
+    ledger = Ledger.open(old, epsilon=3)
+    ledger.record(ledger.charge("n", "0.5"), 7)
+    assert (ledger.verify(hashed), Ledger.open(old).charge("n", "0.5").answer) == (3, 7)
+    assert are_copies(ledger, Ledger.open(shutil.copy(old, tmp_path / "copy.ledger")))
+    with closing(sqlite3.connect(old)) as connection, connection:
+        connection.execute("UPDATE lapwing_entries SET key = 'x' WHERE number = 1")
+    assert is_refused(old)
 
 
 def test_L4_the_first_bad_entry_is_named(kept, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 
 from .store import Row
 
@@ -113,6 +114,11 @@ def _foreign(value: object) -> list[str]:
 def question_key(epsilon: int, delta: int, question: str) -> str:
     """Return the text that is equal for equal questions."""
     return sha256(f"{epsilon} {delta} {question}")
+
+
+def random_key() -> str:
+    """Return the key of a first entry: shorter than that of any question, and another one for each ledger."""
+    return uuid.uuid4().hex
 
 
 def sha256(text: str) -> str:

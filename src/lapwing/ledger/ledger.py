@@ -40,7 +40,7 @@ from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
 from ..exact import ATTO, NANO, Number
 from . import store
 from .cell import ledger_cell
-from .chain import START, State, digest, hidden_answer, question_key, sha256
+from .chain import START, State, digest, hidden_answer, question_key, random_key, sha256
 from .entry import After, Budget, Entry, atto, canonical_json, delta_budget, entry_of, epsilon_budget, nano, printable
 from .failure import plainly, transaction
 from .plots import BudgetChart
@@ -446,8 +446,8 @@ class Ledger(BudgetChart, CapRequests):
         """Create the tables and the first entry."""
         store.metadata.create_all(connection, checkfirst=False)
         connection.execute(store.ADD_HEAD, {"version": VERSION, "number": 0, "hash": START})
-        start = Turn(connection, {})
-        self._append(start, kind="open", epsilon=total, delta=total_delta, total=total, total_delta=total_delta)
+        amounts = {"epsilon": total, "delta": total_delta, "total": total, "total_delta": total_delta}
+        self._append(Turn(connection, {}), kind="open", key=random_key(), **amounts)
 
     # --- transactions, and what the ledger remembers between them: L5 ---
 

@@ -10,6 +10,7 @@ from shlex import quote
 from typing import Any
 
 from ..errors import InvalidParameter, InvalidRequest, InvalidSource
+from ..ledger.copies import are_copies
 from ..ledger.entry import Budget, Entry
 from ..ledger.ledger import Ledger
 from ..question.schema import Schema
@@ -71,10 +72,8 @@ class Served:
 
     def has_ledger_of(self, other: Served) -> bool:
         """Return whether two sources have one ledger, or a copy of it."""
-        if os.path.realpath(self.where) == os.path.realpath(other.where):
-            return True
-        head = self.ledger.head
-        return head == other.ledger.head and head != self.identity  # new ledgers of one second begin with equal entries
+        same = os.path.realpath(self.where) == os.path.realpath(other.where)
+        return same or are_copies(self.ledger, other.ledger)
 
     def is_asked_by(self, entry: Entry | None) -> bool:
         """Return whether an entry is no question to another source, which had the same ledger."""

@@ -33,11 +33,19 @@ def test_two_sources_with_one_ledger_are_refused(folder, ledger):
 
 
 def test_two_new_ledgers_are_not_taken_for_one(tmp_path):
-    """Their first entries are equal if they were made in the same second."""
     files = [write_source(tmp_path, name) for name in ("one", "two")]
     for file in files:
         Source.open(file).open_ledger()
     assert len(open_sources([lambda file=file: Source.open(file) for file in files])) == 2
+
+
+def test_a_copy_of_a_ledger_that_went_on_is_the_same_budget(folder):
+    shutil.copy(folder / "visits.ledger", folder / "copied.ledger")
+    lw.Ledger.open(folder / "copied.ledger").charge("elsewhere", "0.5")
+    other = folder / "secrets.toml"
+    other.write_text(other.read_text().replace('name = "secrets"', 'name = "secrets"\nledger = "copied.ledger"'))
+    with pytest.raises(lw.errors.InvalidRequest, match="have one ledger"):
+        open_sources([lambda: Source.open(folder / "visits.toml"), lambda: Source.open(other)])
 
 
 def test_questions_to_another_source_of_the_ledger_are_not_shown(server, folder):
