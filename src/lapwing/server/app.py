@@ -62,14 +62,15 @@ class Application:
 
     @asynccontextmanager
     async def _life(self, api: FastAPI) -> AsyncIterator[None]:
-        """Begin with the jobs that had not ended; end when all that was charged is recorded."""
+        """Begin with the jobs that nobody runs; end when all that was charged is recorded."""
         settings = self.settings
         planning = Planning()
         work = Work(planning, settings.at_once, settings.waiting, settings.epsilon_per_question)
-        jobs = Jobs(self.access, work, self.sources)
+        jobs = Jobs(self.access, work, self.sources, settings.lease_seconds)
         api.state.parts = Parts(settings, self.access, self.sources, planning, work, jobs, self.log)
-        await jobs.resume()
+        await jobs.open()
         yield
+        await jobs.close()
         await work.close()
         await jobs.settle()
         planning.close()

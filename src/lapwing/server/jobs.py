@@ -1,9 +1,9 @@
 """Long questions as jobs: started, asked about, cancelled; their answers are in the ledger, and survive a restart.
 
-A job is written down before it begins.  When a server starts, it takes over the jobs of its sources that had not ended:
-what was charged is completed at no charge.  A cancelled job is not refunded: if it was charged, its answer is still
-recorded.  Just before a charge, the record says whether the job is still open and its token valid: several servers may
-have one record.
+A job is written down before it begins, and belongs to the server that wrote it for as long as that server lives.  Every
+server takes up the jobs of its sources whose server does not live any more: what was charged is completed at no charge.
+A cancelled job is not refunded: if it was charged, its answer is still recorded.  Just before a charge, the record says
+whether the job is still open, still this server's, and its token valid: several servers may have one record.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..errors import LapwingError
 from ..noise.entropy import SYSTEM
 from .access import Access
 from .asking import Inquiry, ReleaseBody
+from .lease import Lease
 from .refusals import Refusal, failed, json_bytes, not_allowed, refusal_of
 from .sources import Served
 from .store import jobs
@@ -32,6 +33,10 @@ MOST_OPEN = 20
 
 LISTED = 100
 """How many jobs are listed."""
+
+
+NOBODY = ""
+"""The server of an open job that found no room when it was taken up: it is taken up again later."""
 
 
 class TooManyJobs(Refusal):
@@ -56,9 +61,11 @@ class Leave:
 class Jobs:
     """The jobs of a server; ``server`` tells it from others with the same record of people."""
 
-    def __init__(self, access: Access, work: Work, sources: dict[str, Served]) -> None:
+    def __init__(self, access: Access, work: Work, sources: dict[str, Served], lease_seconds: int = 15) -> None:
         self._access, self._store, self._work, self._sources = access, access.store, work, sources
         self.server = f"{SYSTEM.bits(128):032x}"
+        self._lease = Lease(self._store, self.server, lease_seconds)
+        self._watch: asyncio.Task[None] | None = None
         self._open: dict[str, asyncio.Task[None]] = {}
 
     # --- begin and end ---
@@ -85,11 +92,38 @@ class Jobs:
         self._follow(row["job"], inquiry, task)
         return shown(row)
 
+    async def open(self) -> None:
+        """Begin: take up what servers that do not live any more have left, now and from time to time."""
+        await run_in_threadpool(self._lease.begin)
+        await self.resume()
+        self._watch = asyncio.get_running_loop().create_task(self._take_up())
+
+    async def close(self) -> None:
+        """Take up no more."""
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.wait({self._watch})
+
+    async def settle(self) -> None:
+        """Wait until everything that ended is written down, and leave the rest to others."""
+        while self._open:
+            await asyncio.wait(set(self._open.values()))
+        await run_in_threadpool(self._lease.end)
+
+    async def _take_up(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease.pause)
+            try:
+                await self.resume()
+            except LapwingError as error:  # the log says it; the next time it may go
+                refusal_of(error)
+
     async def resume(self) -> int:
-        """Begin the jobs of these sources again that had not ended when a server stopped; return how many."""
-        which = (jobs.c.state == "open") & jobs.c.source.in_(sorted(self._sources))
+        """Begin the open jobs of these sources that no server runs; return how many."""
+        which = (jobs.c.state == "open") & jobs.c.source.in_(sorted(self._sources)) & self._lease.abandoned
+        waiting = sa.select(jobs).where(which).order_by(jobs.c.made, jobs.c.job).limit(self._work.room)
         taken = 0
-        for row in await run_in_threadpool(self._store.rows, sa.select(jobs).where(which)):
+        for row in await run_in_threadpool(self._store.rows, waiting):
             if not await run_in_threadpool(self._take, row):
                 continue  # another server was first, or it has ended
             taken += 1
@@ -98,18 +132,14 @@ class Jobs:
             except Exception as error:  # the source has changed, or the person may not ask it any more
                 await run_in_threadpool(self._end, row["job"], _failure(error))
                 continue
-            self._begin(row["job"], inquiry)
+            self._begin(row["job"], inquiry, resumed=True)
         return taken
 
-    def _begin(self, job: str, inquiry: Inquiry) -> None:
-        self._follow(job, inquiry, self._work.begin(inquiry, Leave(self, inquiry, job).check))
+    def _begin(self, job: str, inquiry: Inquiry, *, resumed: bool = False) -> None:
+        task = self._work.begin(inquiry, Leave(self, inquiry, job).check)
+        self._follow(job, inquiry, task, resumed=resumed)
 
-    async def settle(self) -> None:
-        """Wait until everything that ended is written down."""
-        while self._open:
-            await asyncio.wait(set(self._open.values()))
-
-    def _follow(self, job: str, inquiry: Inquiry, task: asyncio.Task[Answered]) -> None:
+    def _follow(self, job: str, inquiry: Inquiry, task: asyncio.Task[Answered], *, resumed: bool = False) -> None:
         """Write down how a job ends."""
 
         async def follow() -> None:
@@ -117,9 +147,10 @@ class Jobs:
                 try:
                     fields = {"state": "done", "entry": (await task).entry}
                 except Stopping:
-                    return  # it stays open, and is begun again when the server starts
+                    return  # it stays open, and is begun again when a server starts
                 except Exception as error:
-                    fields = _failure(error, inquiry.served)
+                    no_room = resumed and isinstance(error, Refusal) and error.status in (429, 503)
+                    fields = {"server": NOBODY} if no_room else _failure(error, inquiry.served)
                 await run_in_threadpool(self._end, job, fields)
             except LapwingError as error:  # as above
                 refusal_of(error)
@@ -160,8 +191,9 @@ class Jobs:
         self._change((jobs.c.job == job) & (jobs.c.server == self.server), fields)
 
     def _take(self, row: Row) -> bool:
-        """Take over an open job from the server that had it; of several that try, one does."""
-        return self._change((jobs.c.job == row["job"]) & (jobs.c.server == row["server"]), {"server": self.server})
+        """Take over an open job from a server that does not live; of several that try, one does."""
+        which = (jobs.c.job == row["job"]) & (jobs.c.server == row["server"]) & self._lease.abandoned
+        return self._change(which, {"server": self.server})
 
     def _change(self, which: sa.ColumnElement[bool], fields: Row) -> bool:
         """Change a job if it is open; return whether it was."""

@@ -41,6 +41,7 @@ class Settings:
         seconds: how long a request waits for its answer before it becomes a job.
         body_bytes: how large a request may be.
         body_seconds: how long a request may take to arrive.
+        lease_seconds: how long after the last sign of a server others take up its jobs.
     """
 
     sources: tuple[str, ...]
@@ -58,6 +59,7 @@ class Settings:
     seconds: int = 60
     body_bytes: int = 1_000_000
     body_seconds: int = 10
+    lease_seconds: int = 15
 
     @property
     def hosts(self) -> frozenset[str]:

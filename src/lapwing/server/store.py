@@ -77,6 +77,13 @@ jobs = sa.Table(
     sa.Column("changed", sa.Text, nullable=False),
     sa.Index("lapwing_jobs_person", "person", "source"),
 )
+servers = sa.Table(
+    "lapwing_servers",
+    metadata,
+    sa.Column("server", sa.Text, primary_key=True),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
+"""Until when each server that lives has a lease on its jobs: milliseconds since 1970, by the clock of the database."""
 
 Row = dict[str, Any]
 
@@ -105,6 +112,11 @@ class AccessStore:
         elif versions != [VERSION]:
             advice = "Use the version of Lapwing that made it, or make a new one."
             raise AccessError(self.where, "has a format that this version of Lapwing does not know", advice)
+
+    @property
+    def dialect(self) -> str:
+        """Which database it is: sqlite or postgresql."""
+        return self._engine.dialect.name
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[sa.Connection]:

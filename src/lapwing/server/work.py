@@ -46,7 +46,7 @@ class Work:
         self._planning = planning
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="lapwing-question")
         self._free = asyncio.Semaphore(at_once)
-        self._room = at_once + waiting
+        self._most_busy = at_once + waiting
         self._most = most
         self._turns: dict[str, list[asyncio.Future[None]]] = {}
         self._busy = 0
@@ -57,6 +57,11 @@ class Work:
     def busy(self) -> int:
         """How many questions are computed or wait."""
         return self._busy
+
+    @property
+    def room(self) -> int:
+        """How many more questions may be computed or wait."""
+        return max(self._most_busy - self._busy, 0)
 
     def begin(self, inquiry: Inquiry, check: Callable[[], None]) -> asyncio.Task[Answered]:
         """Begin to answer a question; what was begun goes on, whoever still waits for it.
@@ -80,7 +85,7 @@ class Work:
             return known
         if self._closing:
             raise Stopping
-        if self._busy >= self._room:
+        if not self.room:
             raise Busy
         self._busy += 1
         try:

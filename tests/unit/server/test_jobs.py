@@ -5,11 +5,14 @@ import threading
 from fractions import Fraction
 
 import pytest
+import sqlalchemy as sa
 
 from lapwing.engine.table import Table
 from lapwing.server import models
 from lapwing.server.asking import Inquiry
 from lapwing.server.jobs import MOST_OPEN
+from lapwing.server.lease import Lease
+from lapwing.server.store import AccessStore, jobs, servers
 
 from .conftest import ASKED
 
@@ -279,3 +282,115 @@ def test_what_is_kept_of_a_job_has_no_answer(server, folder):
     assert str(value) not in json.dumps(
         {name: each for name, each in row.items() if name not in ("job", "made", "changed")}
     )
+
+
+# --- several servers with one record: a job belongs to the server that lives ---
+
+
+def reads(monkeypatch):
+    """Count how often the table is read."""
+    counted, tally = [], Table.tally
+
+    def counting(*given, **named):
+        counted.append(1)
+        return tally(*given, **named)
+
+    monkeypatch.setattr(Table, "tally", counting)
+    return counted
+
+
+def die(server):
+    """Let a server give no sign of life any more, as one that was killed; what it had begun is held up."""
+    lease = server.app.api.state.parts.jobs._lease
+    lease._over.set()
+    lease._thread.join()
+
+
+def test_a_job_of_a_server_that_lives_is_not_taken_up_by_another_that_starts(start, monkeypatch):
+    counted, slow = reads(monkeypatch), Slow(monkeypatch)
+    first = start(lease_seconds=600)
+    job = begin(first)
+    assert slow.begun.wait(10)
+    second = start(lease_seconds=1)
+    for _ in range(3):
+        assert second._in_loop(second.app.api.state.parts.jobs.resume()) == 0
+    assert state(second, job)["state"] == "open"
+    slow.go_on.set()
+    assert ended(second, job)["state"] == "done"
+    assert len(counted) == 1
+    assert first.ledger.spent == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("charged", [False, True])
+def test_a_job_of_a_server_that_died_is_taken_up_and_charged_once(start, slow, charged):
+    first, second = start(at_once=1, lease_seconds=1), start(lease_seconds=1)
+    before = begin(first, epsilon="0.25")
+    assert slow.begun.wait(10)
+    job = before if charged else begin(first, "bob")
+    die(first)
+    for _ in range(1000):
+        if second.app.api.state.parts.jobs._open:
+            break
+        threading.Event().wait(0.01)
+    slow.go_on.set()
+    done = ended(second, job, "ana" if charged else "bob")
+    assert done["state"] == "done"
+    first.stop()  # what it still had is not its own any more
+    second.stop()
+    charges = [each for each in second.ledger.entries() if each.kind == "charge"]
+    assert sorted(each.epsilon for each in charges) == [Fraction(1, 4)] + [Fraction(1, 2)] * (not charged)
+    assert all(each.answered for each in charges)
+
+
+def test_the_jobs_of_a_server_that_is_stopped_are_taken_up_by_another_at_once(start, slow):
+    first, second = start(at_once=1, lease_seconds=2), start(lease_seconds=2)
+    begin(first, epsilon="0.25")
+    assert slow.begun.wait(10)
+    waits = begin(first)
+    stopping = threading.Thread(target=first.stop)
+    stopping.start()
+    slow.go_on.set()
+    stopping.join(20)
+    assert ended(second, waits)["state"] == "done"
+    assert second.ledger.spent == Fraction(3, 4)
+
+
+def test_jobs_that_find_no_room_when_they_are_taken_up_wait_and_do_not_fail(start, slow):
+    first = start(at_once=1)
+    begun = [begin(first, epsilon=f"0.0{place}") for place in range(1, 6)]
+    assert slow.begun.wait(10)
+    die(first)
+    with first.app.access.store.transaction(write=True) as connection:
+        connection.exec_driver_sql("DELETE FROM lapwing_servers")
+    second = start(at_once=1, waiting=1, lease_seconds=1)
+    assert [state(second, job)["state"] for job in begun] == ["open"] * 5
+    slow.go_on.set()
+    assert {ended(second, job)["state"] for job in begun} == {"done"}
+    assert second.ledger.spent == Fraction(15, 100)
+
+
+def test_a_server_that_lives_renews_its_lease(start):
+    server, seen = start(lease_seconds=3), set()
+    for _ in range(3000):
+        seen |= {each["until"] for each in server.app.access.store.rows(sa.select(servers))}
+        if len(seen) > 2:
+            break
+        threading.Event().wait(0.01)
+    assert len(seen) > 2
+    server.stop()
+    assert server.app.access.store.rows(sa.select(servers)) == []
+
+
+def test_a_lease_is_by_the_clock_of_the_database(postgres):
+    store = AccessStore(postgres)
+    one, two = (Lease(store, name, 600) for name in ("one", "two"))
+    one.begin()
+    row = {"job": "1", "person": "ana", "source": "visits", "token": "", "question": "{}", "state": "open"}
+    with store.transaction(write=True) as connection:
+        for job, server in (("1", "one"), ("2", "two"), ("3", "")):
+            connection.execute(sa.insert(jobs), {**row, "job": job, "server": server, "made": "", "changed": ""})
+    left = sa.select(jobs.c.job).where(two.abandoned).order_by(jobs.c.job)
+    assert [each["job"] for each in store.rows(left)] == ["2", "3"]
+    one.end()
+    two.renew()
+    assert [each["job"] for each in store.rows(left)] == ["1", "3"]
