@@ -17,6 +17,8 @@ from lapwing.server.settings import settings_of
 from lapwing.server.store import AccessStore
 from lapwing.source import Source
 
+from .processes import Process
+
 CANARY = "987654.321"
 """A value of one person: no answer, header, log or metric may hold it."""
 
@@ -198,3 +200,17 @@ def start(folder, frozen_noise):
 @pytest.fixture
 def server(start):
     return start()
+
+
+@pytest.fixture
+def serve(folder):
+    """A function that starts ``lapwing serve`` for a folder; all that still run are killed after the test."""
+    begun = []
+
+    def begin(*options, wait=True, **more):
+        begun.append(Process(folder, *options, **more))
+        return begun[-1].wait() if wait else begun[-1]
+
+    yield begin
+    for each in begun:
+        each.kill()

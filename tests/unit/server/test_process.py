@@ -1,12 +1,9 @@
 """A real server: the command, its port, its signals; killed and started again."""
 
 import json
-import os
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -21,53 +18,6 @@ import lapwing as lw
 from lapwing.ledger.ledger import Ledger
 
 from .conftest import ASKED
-
-
-class Process:
-    """``lapwing serve`` on a free port."""
-
-    def __init__(self, folder, *options, scheme="http"):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        words = ["serve", str(folder / "visits.toml"), "--port", str(port), "--access", str(folder / "access.sqlite")]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "lapwing", *words, *options],
-            stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
-        self.url = f"{scheme}://127.0.0.1:{port}"
-        self._tokens = json.loads((folder / "tokens.json").read_text())
-        for _ in range(600):
-            if self._process.poll() is not None:
-                raise AssertionError(self._process.stderr.read())
-            with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
-                    return
-            threading.Event().wait(0.05)
-        raise AssertionError("the server did not start")
-
-    def connect(self, who, **more):
-        return lw.connect(self.url, self._tokens[who], **more)
-
-    def end(self, number=signal.SIGTERM):
-        self._process.send_signal(number)
-        _, said = self._process.communicate(timeout=30)
-        return self._process.returncode, said
-
-
-@pytest.fixture
-def serve(folder):
-    begun = []
-
-    def begin(*options, **more):
-        begun.append(Process(folder, *options, **more))
-        return begun[-1]
-
-    yield begin
-    for each in begun:
-        if each._process.poll() is None:
-            each._process.kill()
-        each._process.communicate()
 
 
 def test_a_server_from_its_start_to_its_end(serve, folder):
@@ -94,7 +44,7 @@ def test_a_server_from_its_start_to_its_end(serve, folder):
 def test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read(serve):
     server = serve()
     host = server.url.removeprefix("http://")
-    token = server._tokens["ana"]
+    token = server.tokens["ana"]
     first = (
         f"POST /api/v1/me HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     )
@@ -110,7 +60,7 @@ def test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read(serv
 
 
 def test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs(serve, folder):
-    server = serve()
+    server = serve(config="lease_seconds = 1")
     link = server.connect("ana")._link
     jobs = [
         link.post("sources", "visits", "jobs", body={"sql": ASKED, "epsilon": f"0.{place}"})["job"]
@@ -118,7 +68,7 @@ def test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs(serve
     ]
     server.end(signal.SIGKILL)
     Ledger.open(folder / "visits.ledger").verify()
-    again = serve().connect("ana")
+    again = serve(config="lease_seconds = 1").connect("ana")
     for job in jobs:
         for _ in range(600):
             found = again._link.get("sources", "visits", "jobs", job)
