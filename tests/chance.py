@@ -556,6 +556,9 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_the_site_is_built_without_warnings_dead_links_or_other_hosts": NO_NOISE,
         "test_the_site_built_is_searched_in_a_browser_without_a_server": NO_NOISE,
     },
+    "tests/unit/ledger/test_backup.py": {
+        "test_backups_taken_while_another_process_charges_are_sound": NO_NOISE,
+    },
     "tests/unit/ledger/test_place.py": {
         "test_T26_a_file_has_one_budget_whatever_the_working_directory": CHARGES,
         "test_T26_a_frame_has_one_budget_whatever_the_working_directory": CHARGES,

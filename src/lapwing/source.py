@@ -184,7 +184,7 @@ class Source:
 
     def open_ledger(self) -> Ledger:
         """Return the ledger, whatever its total is; a new one is made with the totals."""
-        where = self._place.found(self.name)
+        where = self.ledger_place()
         existing = open_existing(where)
         if existing is not None:
             return existing
@@ -192,6 +192,10 @@ class Source:
             raise NoLedger(where, self.name)
         self._place.make_folder()
         return Ledger.open(where, self.epsilon, self.delta)
+
+    def ledger_place(self) -> str:
+        """Return where the ledger is, or would be made: a path or URL."""
+        return self._place.found(self.name)
 
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; this makes none."""

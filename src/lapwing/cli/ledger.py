@@ -61,6 +61,15 @@ def _open(where: str) -> Ledger:
     return Ledger.open(where)
 
 
+def _place(where: str) -> str:
+    """Return where a ledger is or was; none is made."""
+    if not where.endswith(".toml"):
+        return where
+    from ..source import Source
+
+    return Source.open(where).ledger_place()
+
+
 @ledger.command()
 @click.option("--epsilon", required=True, metavar="NUMBER", help="The total ε that may ever be spent.")
 @click.option("--delta", metavar="NUMBER", help="The total δ that may ever be spent.  [default: 0]")
@@ -106,6 +115,57 @@ def head(where: str, form: str) -> None:
         print_json(head=last)
     else:
         click.echo(last)
+
+
+@ledger.command()
+@click.argument("to", type=click.Path(), metavar="FILE")
+@click.option("--head", metavar="HASH", help="A head kept elsewhere; it must be in the copy.")
+@format_option
+@click.pass_obj
+def backup(where: str, to: str, head: str | None, form: str) -> None:
+    """Copy the ledger into a new FILE while others use it, check the copy, and print its head.
+
+    Nobody may write to FILE. Keep its head elsewhere: an older copy that is put back is a way to spend twice.
+    """
+    from ..ledger.backup import back_up
+
+    last = back_up(_open(where), to, head)
+    if form == "json":
+        print_json(file=to, entries=last.number, head=last.hash)
+    else:
+        click.echo(f"{last.number} entries are in {to}, and are sound.")
+        click.echo(f"head {last.hash}")
+
+
+@ledger.command()
+@click.argument("backup", type=click.Path(), metavar="FILE")
+@click.option("--head", metavar="HASH", help="The head kept elsewhere after the last charge.")
+@click.option("--write-off", is_flag=True, help="What is lost counts as spent.")
+@format_option
+@click.pass_obj
+def restore(where: str, backup: str, head: str | None, write_off: bool, form: str) -> None:
+    """Put a backup, FILE, where the ledger was or is; nothing that is known to be spent is spent twice.
+
+    What the ledger has and the backup lacks would be lost: the command says what it is, and refuses, unless you
+    confirm with --write-off that it counts as spent. Where no ledger is left to compare with, nobody knows what was
+    charged after the backup: then nothing remains, unless the head that you kept is the last one of the backup.
+
+    \b
+    lapwing ledger visits.ledger restore visits-2026-01-31.backup --head 3f0c…
+    """
+    from ..ledger.backup import restore as put_back
+
+    done = put_back(_place(where), backup, head, write_off=write_off)
+    if form == "json":
+        written_off = [each.to_dict() for each in done.written_off]
+        print_json(entries=done.entries, head=done.head, written_off=written_off)
+        return
+    click.echo(f"{done.entries} entries are put back, and are sound.")
+    click.echo(f"head {done.head}")
+    for each in done.written_off:
+        _tell(each, form)
+    if done.written_off:
+        click.echo("Write the new total into the source file too, and start servers again.")
 
 
 @ledger.command()

@@ -192,3 +192,40 @@ def revoke(person: str, token: str | None, access: str | None, config: str | Non
         print_json(person=person, tokens=revoked, roles=taken)
     else:
         click.echo(f"Revoked {revoked} tokens and took {taken} roles of {person}.")
+
+
+@access.command()
+@click.argument("to", type=click.Path(), metavar="FILE")
+@_access
+@_config
+@format_option
+def backup(to: str, access: str | None, config: str | None, form: str) -> None:
+    """Copy the record of people into a new FILE while servers use it; copy the ledgers, too."""
+    count = _server("backup").back_up_access(_opened_access(access, config).store, to)
+    if form == "json":
+        print_json(file=to, people=count)
+    else:
+        click.echo(f"The record of {count} people is in {to}.")
+
+
+@access.command()
+@click.argument("backup", type=click.Path(), metavar="FILE")
+@click.option("--keep-tokens", is_flag=True, help="Its tokens hold again, also those that were revoked since.")
+@_access
+@_config
+@format_option
+def restore(backup: str, keep_tokens: bool, access: str | None, config: str | None, form: str) -> None:
+    """Put a backup, FILE, into a record without people.
+
+    Roles that were taken since hold again: look at `lapwing access list`. All tokens are revoked, since some may have
+    been revoked after the copy was taken; invite people again. Jobs that waited are cancelled.
+    """
+    store = _opened_access(access, config).store
+    count = _server("backup").restore_access(store, backup, keep_tokens=keep_tokens)
+    if form == "json":
+        print_json(people=count, tokens_revoked=not keep_tokens)
+    else:
+        tokens = (
+            "Tokens that were revoked since hold again." if keep_tokens else "All tokens are revoked: invite again."
+        )
+        click.echo(f"The record of {count} people is put back. {tokens}")

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from os import PathLike
 from shlex import quote
 from typing import Any
@@ -86,7 +87,7 @@ class Ledger(BudgetChart, CapRequests):
         if not ledger._exists():
             if total is None:
                 raise NoLedger(ledger.where)
-            ledger._create(total, total_delta or 0, patience)
+            ledger._create(patience, partial(ledger._fill, total=total, total_delta=total_delta or 0))
             ledger._exists()  # if something else was created there in the meantime, it is refused
         last = ledger._check_chain()
         for asked, has, unit, letter in (
@@ -426,12 +427,12 @@ class Ledger(BudgetChart, CapRequests):
             )
         return True
 
-    def _create(self, total: int, total_delta: int, wait: Fraction) -> None:
+    def _create(self, wait: Fraction, write: Callable[[sa.Connection], None]) -> None:
         """Create a ledger where there is none; of two processes that do this at once, the second finds the first's."""
 
         def fill(engine: sa.Engine) -> None:
             with Ledger(Store(engine, self.where))._transaction(write=True) as connection:
-                self._fill(connection, total, total_delta)
+                write(connection)
 
         if self._kept.file is not None:
             with plainly(self.where, self._engine):
@@ -440,7 +441,7 @@ class Ledger(BudgetChart, CapRequests):
         with self._transaction(write=True) as connection:
             store.lock_making(connection, shared=False)
             if not self._is_made(connection):
-                self._fill(connection, total, total_delta)
+                write(connection)
 
     def _fill(self, connection: sa.Connection, total: int, total_delta: int) -> None:
         """Create the tables and the first entry."""

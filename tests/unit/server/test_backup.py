@@ -1,0 +1,78 @@
+"""Backups of the record of people: what was revoked or taken since must not come back unnoticed."""
+
+import json
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+
+from lapwing import errors
+from lapwing.cli.main import main
+from lapwing.server.access import Access
+from lapwing.server.backup import back_up_access, restore_access
+from lapwing.server.permissions import Role
+from lapwing.server.store import AccessStore, jobs, tokens
+
+
+@pytest.fixture
+def access(where, frozen_noise):
+    made = Access(AccessStore(where))
+    made.add_role("ana", "visits", Role.ANALYST)
+    made.know_source("visits", "0" * 64)
+    return made
+
+
+def test_a_copy_that_is_put_back_knows_everybody_and_no_token_holds(access, tmp_path):
+    token = access.make_token("ana")
+    assert back_up_access(access.store, tmp_path / "copy") == 1
+    assert (tmp_path / "copy").stat().st_mode & 0o077 == 0
+    access.revoke(person="ana")
+    again = Access(AccessStore(str(tmp_path / "new.sqlite")))
+    assert restore_access(again.store, tmp_path / "copy") == 1
+    assert again.roles() == access.roles()
+    assert again.caller(token.text) is None
+    assert again.caller(again.make_token("ana").text).may
+    kept = Access(AccessStore(str(tmp_path / "kept.sqlite")))
+    restore_access(kept.store, tmp_path / "copy", keep_tokens=True)
+    assert kept.caller(token.text).person == "ana"
+
+
+def test_jobs_that_waited_are_cancelled_and_other_ledgers_are_still_refused(access, tmp_path):
+    row = {
+        "job": "j", "person": "ana", "source": "visits", "token": "t", "server": "s", "question": "{}",
+        "state": "open", "made": "m", "changed": "c",
+    }  # fmt: skip
+    with access.store.transaction(write=True) as connection:
+        connection.execute(sa.insert(jobs), row)
+    back_up_access(access.store, tmp_path / "copy")
+    again = Access(AccessStore(str(tmp_path / "new.sqlite")))
+    again.know_source("visits", "0" * 64)  # a server that was started too early
+    restore_access(again.store, tmp_path / "copy", keep_tokens=True)
+    assert [each["state"] for each in again.store.rows(sa.select(jobs))] == ["cancelled"]
+    with pytest.raises(errors.AccessError, match="another source"):
+        again.know_source("visits", "1" * 64)
+
+
+def test_a_record_that_knows_people_is_not_replaced(access, tmp_path):
+    back_up_access(access.store, tmp_path / "copy")
+    with pytest.raises(errors.AccessError, match="knows people already"):
+        restore_access(access.store, tmp_path / "copy")
+    with pytest.raises(errors.AccessError, match="is not there"):
+        restore_access(access.store, tmp_path / "nothing")
+    with pytest.raises(errors.InvalidRequest, match="replaces nothing"):
+        back_up_access(access.store, tmp_path / "copy")
+
+
+def test_the_commands_copy_and_put_back(folder, frozen_noise):
+    def run(*words):
+        done = CliRunner().invoke(main, ["access", *words, "--format", "json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    record, copy, new = (str(folder / name) for name in ("access.sqlite", "copy", "new.sqlite"))
+    assert run("backup", copy, "--access", record)["people"] == 7
+    assert run("restore", copy, "--access", new) == {"people": 7, "tokens_revoked": True}
+    listed = run("list", "--access", new)
+    assert listed["roles"] == run("list", "--access", record)["roles"]
+    assert all(each["revoked"] for each in listed["tokens"])
+    assert len(AccessStore(new).rows(sa.select(tokens))) == len(listed["tokens"])
