@@ -72,7 +72,8 @@ def _room(path: Path) -> list[str]:
     place = path.relative_to(PACKAGE).as_posix()
     if path.is_file():
         return [f"| `{place}` | {_sentence(path)} |"]
-    inside = sorted(each for each in path.iterdir() if not each.name.startswith("__"))
+    modules = (each for each in path.iterdir() if each.suffix == ".py" or (each / "__init__.py").is_file())
+    inside = sorted(each for each in modules if not each.name.startswith("__"))
     return [
         f"| **`{place}/`** | **{_sentence(path / '__init__.py')}** |",
         *(line for each in inside for line in _room(each)),

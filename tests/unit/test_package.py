@@ -22,6 +22,7 @@ import lapwing as lw
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(p for p in ROOT.rglob("*.md") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
 
+PAGES_OF_SERVER = ROOT / "src/lapwing/server/pages"
 OTHERS = [p for p in PAGES if p.parent.name not in ("tutorial", "how-to")]
 
 
@@ -144,7 +145,10 @@ def test_what_is_built_works_without_development_packages(tmp_path):
         inside = {name.partition("/")[2] for name in archive.getnames()}
     assert {"LICENSE", "README.md", "pyproject.toml", "src/lapwing/py.typed"} <= inside
     (wheel,) = tmp_path.glob("*.whl")
-    assert "lapwing/py.typed" in zipfile.ZipFile(wheel).namelist()
+    kept = set(zipfile.ZipFile(wheel).namelist())
+    assert "lapwing/py.typed" in kept
+    shown = [each for kind in ("templates", "static") for each in (PAGES_OF_SERVER / kind).iterdir()]
+    assert {each.relative_to(ROOT / "src").as_posix() for each in shown} <= kept
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env/bin/python"
     constraints = ["--constraint", str(ROOT / "constraints.txt")]

@@ -187,6 +187,8 @@ def revoke(person: str, token: str | None, access: str | None, config: str | Non
     if token is not None and not numbers:
         raise click.UsageError(f"{person} has no token of this number: lapwing access list")
     revoked = sum(opened.revoke(number=number) for number in numbers)
+    if token is None:
+        opened.revoke(person=person)  # sessions of browsers, too
     taken = opened.remove_roles(person) if token is None else 0
     if form == "json":
         print_json(person=person, tokens=revoked, roles=taken)

@@ -26,6 +26,11 @@ MOST_DAYS = 366
 
 USUAL_DAYS = 90
 
+SESSION_HOURS = 12
+"""How long a session of a browser lasts at most."""
+
+TOKEN, SESSION = "token", "session"
+
 _PERSON = re.compile(r"[a-z0-9][a-z0-9._+@-]{0,99}", re.ASCII)
 _SEEN_EVERY = timedelta(hours=1)
 
@@ -50,8 +55,8 @@ class Access:
 
     # --- who calls ---
 
-    def caller(self, token: str | None) -> Caller | None:
-        """Return who is behind a token; None, for whatever reason, if nobody is."""
+    def caller(self, token: str | None, kind: str = TOKEN) -> Caller | None:
+        """Return who is behind a token, or behind a session; None, for whatever reason, if nobody is."""
         given = token or ""
         number = number_of(given)
         now = _now()
@@ -59,7 +64,7 @@ class Access:
         stored = None if row is None else row["hash"]
         if not is_token(given, stored) or row is None:
             return None
-        if row["revoked"] is not None or row["expires"] <= now:
+        if row["kind"] != kind or not self._is_valid(row, now):
             return None
         self._mark_used(row, now)
         scope = None if row["sources"] is None else set(json.loads(row["sources"]))
@@ -68,17 +73,28 @@ class Access:
             if scope is None or each["source"] in scope:
                 found.setdefault(each["source"], set()).add(Role(each["role"]))
         given_roles = {source: frozenset(some) for source, some in found.items()}
+        if row["kind"] == SESSION:
+            return Caller(
+                row["person"], row["parent"] or row["number"], given_roles, row["expires"], session=row["number"]
+            )
         return Caller(row["person"], row["number"], given_roles, row["expires"])
 
     def may_still_ask(self, person: str, number: str, source: str) -> bool:
         """Return whether a person may ask a source now, by a token that was used before."""
         row = self._token(number)
-        if row is None or row["person"] != person or row["revoked"] is not None or row["expires"] <= _now():
+        if row is None or row["person"] != person or not self._is_valid(row, _now()):
             return False
         if row["sources"] is not None and source not in json.loads(row["sources"]):
             return False
         found = self.store.rows(sa.select(roles).where((roles.c.person == person) & (roles.c.source == source)))
         return not ROLES[Permission.ASK].isdisjoint(Role(each["role"]) for each in found)
+
+    def _is_valid(self, row: dict[str, Any], now: str) -> bool:
+        """Return whether a token is neither revoked nor expired, nor the one from which a session was made."""
+        if row["revoked"] is not None or row["expires"] <= now:
+            return False
+        parent = None if row["parent"] is None else self._token(row["parent"])
+        return row["parent"] is None or (parent is not None and self._is_valid(parent, now))
 
     def _token(self, number: str) -> dict[str, Any] | None:
         found = self.store.rows(sa.select(tokens).where(tokens.c.number == number))
@@ -147,9 +163,30 @@ class Access:
             connection.execute(sa.insert(tokens), {**fields, "sources": scope, "expires": made.expires})
         return made
 
+    def make_session(self, person: str, parent: str | None = None, sources: Iterable[str] | None = None) -> NewToken:
+        """Make a session for the browser of a person: a fresh token, for at most 12 hours.
+
+        One that is made from a token, by its number, has its sources, and ends with it.
+        """
+        now = datetime.now(UTC)
+        row = None if parent is None else self._token(parent)
+        scope = None if sources is None else json.dumps(sorted(sources))
+        ends = _text(now + timedelta(hours=SESSION_HOURS))
+        if row is not None:
+            scope, ends = row["sources"], min(ends, row["expires"])
+        made = NewToken(text := make_token(), str(number_of(text)), ends)
+        fields = {"number": made.number, "person": checked_person(person), "hash": hash_of(text), "made": _text(now)}
+        more = {"sources": scope, "expires": ends, "kind": SESSION, "parent": parent}
+        with self.store.transaction(write=True) as connection:
+            old = (tokens.c.kind == SESSION) & (tokens.c.expires <= _text(now))
+            connection.execute(sa.delete(tokens).where(old))
+            connection.execute(sa.insert(tokens), {**fields, **more})
+        return made
+
     def tokens(self, person: str | None = None) -> list[dict[str, Any]]:
-        """Return what is known about tokens; never a hash."""
-        query = sa.select(*(column for column in tokens.c if column.name != "hash"))
+        """Return what is known about tokens, but not about sessions; never a hash."""
+        hidden = ("hash", "kind", "parent")
+        query = sa.select(*(column for column in tokens.c if column.name not in hidden)).where(tokens.c.kind == TOKEN)
         query = query.order_by(tokens.c.person, tokens.c.made)
         found = self.store.rows(query if person is None else query.where(tokens.c.person == person))
         return [{**row, "sources": None if row["sources"] is None else json.loads(row["sources"])} for row in found]

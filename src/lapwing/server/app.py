@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,6 +20,8 @@ from .access import Access
 from .gate import Gate
 from .jobs import Jobs
 from .log import Line, Log, to_standard_error
+from .pages import routes as page_routes
+from .pages.shell import refused
 from .parts import Parts
 from .permissions import Permission
 from .planning import Planning
@@ -51,7 +54,8 @@ class Application:
             title="Lapwing", version=__version__, lifespan=self._life, openapi_url=None, docs_url=None, redoc_url=None,
             redirect_slashes=False, telemetry=_NO_TELEMETRY,
         )  # fmt: skip
-        add_routes(self.api, [*ask_routes.ROUTES, *request_routes.ROUTES, *owner_routes.ROUTES], models.RefusalAnswer)
+        routes = [*ask_routes.ROUTES, *request_routes.ROUTES, *owner_routes.ROUTES, *page_routes.ROUTES]
+        add_routes(self.api, routes, models.RefusalAnswer)
         for kind, handler in _HANDLERS.items():
             self.api.add_exception_handler(kind, handler)
         check_routes(self.api)
@@ -80,17 +84,17 @@ def _openers(settings: Settings) -> list[Callable[[], Source]]:
     return [lambda path=path: Source.open(path) for path in settings.sources]  # type: ignore[misc]
 
 
-def public_paths(api: FastAPI) -> list[str]:
-    """Return the addresses that need no token."""
-    return [str(getattr(each, "path", "")) for each in api.routes if permission_of(each) is Permission.PUBLIC]
+def public_paths(api: FastAPI) -> list[re.Pattern[str]]:
+    """Return the forms of the addresses that need no token."""
+    return [each.path_regex for each in api.routes if permission_of(each) is Permission.PUBLIC]  # type: ignore[attr-defined]
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return (error if isinstance(error, Refusal) else failed()).response()
+    return refused(request.scope, error if isinstance(error, Refusal) else failed())
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
-    return not_allowed().response()
+    return refused(request.scope, not_allowed())
 
 
 _HANDLERS: dict[Any, Any] = {Refusal: _refused, HTTPException: _no_route, Exception: _refused}

@@ -30,8 +30,9 @@ def me(request: Request) -> Response:
 
 
 def sign_out(request: Request) -> Response:
-    """Revoke the token of this request."""
-    return json_response({"changed": parts_of(request).access.revoke(number=caller_of(request).token)})
+    """Revoke the token of this request; of a browser, end the session."""
+    caller = caller_of(request)
+    return json_response({"changed": parts_of(request).access.revoke(number=caller.session or caller.token)})
 
 
 def sources(request: Request) -> Response:

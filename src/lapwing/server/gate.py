@@ -17,10 +17,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import LapwingError
-from .access import Access
+from .access import SESSION, Access
 from .log import UNKNOWN, Log
+from .pages.shell import is_api, refused
 from .permissions import Caller
 from .refusals import Refusal, failed, not_signed_in, refusal_of
+from .sessions import CSRF_HEADER, csrf_of, is_csrf, is_from_here, session_in
 from .settings import Settings
 from .tokens import from_header, in_address
 
@@ -41,9 +43,11 @@ _YEAR = 31_536_000
 class Gate:
     """The outermost part of the application."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, access: Access, log: Log, public: Collection[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, access: Access, log: Log, public: Collection[re.Pattern[str]]
+    ) -> None:
         self._app, self._settings, self._access, self._log = app, settings, access, log
-        self._public = frozenset(public)
+        self._public = tuple(public)
         self._checks = ThreadPoolExecutor(_CHECKS, thread_name_prefix="lapwing-token")
         self._pace = Pace(settings.requests_per_minute)
         encrypted = {"Strict-Transport-Security": f"max-age={_YEAR}"} if settings.encrypted else {}
@@ -61,20 +65,21 @@ class Gate:
         """Let a request pass, or refuse it; note it either way."""
         loop = asyncio.get_running_loop()
         begun, sent = loop.time(), _Sent(send, self._headers)
+        scope["app"] = self._app  # whose routes say what a page may lead to
         refusal: Refusal | None = None
         try:
             self._check_address(scope)
             await self._check_person(scope, loop.time())
             await self._app(scope, self._limited(scope, receive), sent)
-        except Refusal as refused:
-            refusal = refused
+        except Refusal as error:
+            refusal = error
         except LapwingError as error:
             refusal = refusal_of(error)
         except Exception as error:
             self._log.failure(_route(scope), type(error).__name__)
             refusal = failed()
         if refusal is not None and sent.status is None:
-            await refusal.response()(scope, receive, sent)
+            await refused(scope, refusal)(scope, receive, sent)
         caller: Caller | None = scope.get("state", {}).get("caller")
         person = None if caller is None else caller.person
         self._log.request(person, _route(scope), sent.status or 500, round((loop.time() - begun) * 1000))
@@ -102,19 +107,35 @@ class Gate:
 
     async def _check_person(self, scope: Scope, now: float) -> None:
         """Find out who calls; refuse anyone unknown, and anyone who asks too often."""
-        if scope["path"] in self._public:
+        if any(each.fullmatch(scope["path"]) for each in self._public):
             return
-        given = Headers(scope=scope).getlist("authorization")
+        headers = Headers(scope=scope)
+        given = headers.getlist("authorization")
         token = from_header(given[0]) if len(given) == 1 else None
-        caller = await asyncio.get_running_loop().run_in_executor(self._checks, self._access.caller, token)
+        session = None if given else self._session(scope, headers)
+        look_up = (self._access.caller, token) if session is None else (self._access.caller, session, SESSION)
+        caller = await asyncio.get_running_loop().run_in_executor(self._checks, *look_up)
         if caller is None:
             raise not_signed_in()
-        scope.setdefault("state", {})["caller"] = caller
+        state = scope.setdefault("state", {})
+        state["caller"] = caller
+        if session is not None:
+            state |= {"session": session, "csrf": csrf_of(session)}
         if not self._pace.allows(caller.person, now):
             raise Refusal(
                 429, "ServerError", "You ask more often than this server allows. Nothing was read and nothing was "
                 "charged. Ask again in a minute.", {"Retry-After": "60"},
             )  # fmt: skip
+
+    def _session(self, scope: Scope, headers: Headers) -> str | None:
+        """Return the session of a browser: for pages, and for the API only if one of our pages asks."""
+        session = session_in(headers, self._settings)
+        if session is None or not is_api(scope["path"]):
+            return session
+        ours = is_csrf(headers.get(CSRF_HEADER), session) and (
+            scope["method"] == "GET" or is_from_here(headers, self._settings)
+        )
+        return session if ours else None
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Return what receives the body, within the limits of size and time."""
@@ -168,7 +189,7 @@ class _Sent:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             for name, value in self._headers.items():
-                headers[name] = value
+                headers.setdefault(name, value)
         await self._send(message)
 
 

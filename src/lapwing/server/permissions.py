@@ -47,12 +47,16 @@ ROLES: Mapping[Permission, frozenset[Role]] = {
 
 @dataclass(frozen=True)
 class Caller:
-    """The person behind a request, by a token: its number, and the roles that it gives, by source."""
+    """The person behind a request, by a token: its number, and the roles that it gives, by source.
+
+    ``session`` is the number of the browser's session by which the token is used; None for the token itself.
+    """
 
     person: str
     token: str
     roles: Mapping[str, frozenset[Role]]
     expires: str
+    session: str | None = None
 
     def may(self, permission: Permission, source: str = SERVER) -> bool:
         """Return whether the caller has a permission for a source, or for the server."""

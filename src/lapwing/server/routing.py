@@ -19,6 +19,7 @@ from starlette.responses import Response
 from ..errors import LapwingError
 from .permissions import SERVER, Caller, Permission
 from .refusals import Refusal, not_allowed, refusal_of
+from .sessions import check_form
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -39,6 +40,8 @@ class RouteDeclaration:
     answers: Any
     status: int = 200
     also: tuple[tuple[int, Any], ...] = ()
+    page: bool = False
+    """Whether it is for the browser: not in the OpenAPI document, and a form must come from our own pages."""
 
 
 class GuardedRoute(APIRoute):
@@ -46,6 +49,7 @@ class GuardedRoute(APIRoute):
 
     def get_route_handler(self) -> Handler:
         handle, needs = super().get_route_handler(), permission_of(self)
+        sends_form = is_page(self) and "GET" not in (self.methods or ())
 
         async def guarded(request: Request) -> Response:
             caller: Caller | None = getattr(request.state, "caller", None)
@@ -58,6 +62,8 @@ class GuardedRoute(APIRoute):
                 if served is None:
                     raise not_allowed()
             try:
+                if sends_form:
+                    await check_form(request)
                 return await handle(request)
             except LapwingError as error:
                 raise refusal_of(error, served) from None
@@ -79,10 +85,15 @@ def permission_of(route: object) -> Permission:
     return needs
 
 
+def is_page(route: object) -> bool:
+    """Return whether a route is for the browser."""
+    return getattr(getattr(route, "endpoint", None), "page", False) is True
+
+
 def add_routes(app: FastAPI, routes: list[RouteDeclaration], problem: Any) -> None:
     """Add routes; ``problem`` is the model of errors."""
     for each in routes:
-        each.endpoint.needs = each.needs  # type: ignore[attr-defined]
+        each.endpoint.needs, each.endpoint.page = each.needs, each.page  # type: ignore[attr-defined]
         app.router.add_api_route(
             each.path,
             each.endpoint,
@@ -91,6 +102,7 @@ def add_routes(app: FastAPI, routes: list[RouteDeclaration], problem: Any) -> No
             status_code=each.status,
             route_class_override=GuardedRoute,
             operation_id=each.endpoint.__name__,
+            include_in_schema=not each.page,
             responses={
                 code: {"model": model} for code, model in (*each.also, *((code, problem) for code in _REFUSALS))
             },

@@ -20,8 +20,13 @@ from ..errors import AccessError, InvalidAddress
 from ..ledger.failure import meaning
 from ..ledger.store import WAIT, connect, open_connection
 
-VERSION = 2
-"""The version of the format; an unknown one is refused."""
+VERSION = 3
+"""The version of the format; version 2, which had no sessions, is brought up to it, and an unknown one is refused."""
+
+_SESSIONS = (
+    "ALTER TABLE lapwing_tokens ADD COLUMN kind TEXT NOT NULL DEFAULT 'token'",
+    "ALTER TABLE lapwing_tokens ADD COLUMN parent TEXT",
+)
 
 metadata = sa.MetaData()
 format_table = sa.Table(
@@ -52,7 +57,10 @@ tokens = sa.Table(
     sa.Column("expires", sa.Text, nullable=False),
     sa.Column("revoked", sa.Text),
     sa.Column("used", sa.Text),
+    sa.Column("kind", sa.Text, nullable=False, server_default="token"),
+    sa.Column("parent", sa.Text),
 )
+"""Tokens, and the sessions of browsers: a session was made from its parent, a token, and ends with it."""
 sources = sa.Table(
     "lapwing_sources",
     metadata,
@@ -109,6 +117,10 @@ class AccessStore:
         versions = connection.scalars(sa.select(format_table.c.version)).all()
         if not versions:
             connection.execute(sa.insert(format_table), {"version": VERSION})
+        elif versions == [2]:
+            for change in _SESSIONS:
+                connection.exec_driver_sql(change)
+            connection.execute(sa.update(format_table).values(version=VERSION))
         elif versions != [VERSION]:
             advice = "Use the version of Lapwing that made it, or make a new one."
             raise AccessError(self.where, "has a format that this version of Lapwing does not know", advice)

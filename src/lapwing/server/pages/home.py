@@ -1,0 +1,86 @@
+"""The first page, with the sources that I may use; and the page of a source, with what is public about it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ... import exact
+from ...ledger.entry import Budget
+from ...release.legend import protects
+from ..parts import caller_of, parts_of, served_of
+from ..permissions import Caller, Permission
+from ..routing import RouteDeclaration
+from ..sources import Served
+from .columns import column_shown
+from .shell import render
+
+EXAMPLE_ROWS = 5
+
+
+def home(request: Request) -> Response:
+    """Show the sources that I may use, and what is left to spend."""
+    caller, known = caller_of(request), parts_of(request).sources
+    mine = [known[name] for name in sorted(known) if caller.may(Permission.DESCRIBE, name)]
+    told = [
+        {
+            "name": each.name,
+            "roles": sorted(caller.roles[each.name]),
+            "asks": caller.may(Permission.ASK, each.name),
+            "protects": protects(each.schema),
+            **gauges(each, caller),
+        }
+        for each in mine
+    ]
+    return render(request, "home.html", sources=told)
+
+
+def about(request: Request) -> Response:
+    """Show what is declared about a source: columns, bounds, keys, who is protected; the table is not read."""
+    served, caller = served_of(request), caller_of(request)
+    columns = [column_shown(name, column) for name, column in served.description["columns"].items()]
+    return render(
+        request,
+        "source.html",
+        described=served.description,
+        columns=columns,
+        protects=protects(served.schema),
+        asks=caller.may(Permission.ASK, served.name),
+        example={name: list(map(_short, values)) for name, values in served.source.example(EXAMPLE_ROWS).items()},
+        rows=EXAMPLE_ROWS,
+        head=served.ledger.head,
+        **gauges(served, caller),
+    )
+
+
+def _short(value: Any) -> Any:
+    """Return an invented value with few digits."""
+    if value is None:
+        return "–"
+    return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def gauges(served: Served, caller: Caller) -> dict[str, Any]:
+    """Return what is left of the total and of my cap, for the gauges of a template."""
+    mine = served.cap(caller.person)
+    return {"total": gauge(served.ledger.budget()), "mine": None if mine is None else gauge(mine)}
+
+
+def gauge(budget: Budget) -> dict[str, Any]:
+    """Return a total, what is spent and what is left, as exact texts; and the spent part of 100."""
+    part = Fraction(0) if not budget.total else min(Fraction(budget.spent) / Fraction(budget.total), Fraction(1))
+    return {
+        "total": exact.text(budget.total),
+        "spent": exact.text(budget.spent),
+        "remaining": exact.text(budget.remaining),
+        "percent": round(float(part) * 100, 1),
+    }
+
+
+ROUTES = [
+    RouteDeclaration("GET", "/", Permission.SIGNED_IN, home, None, page=True),
+    RouteDeclaration("GET", "/sources/{source}", Permission.DESCRIBE, about, None, page=True),
+]

@@ -1,0 +1,8 @@
+"""All routes of pages."""
+
+from __future__ import annotations
+
+from ..routing import RouteDeclaration
+from . import home, signing
+
+ROUTES: list[RouteDeclaration] = [*signing.ROUTES, *home.ROUTES]
