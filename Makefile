@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test long oldest exports browser lines audit mutants generated cluster soak check format reference docs gallery screenshots bench coverage clean
+.PHONY: help install demo quick test long oldest exports provider browser lines audit mutants generated cluster soak check format reference docs gallery screenshots bench coverage clean
 
 PYTHON ?= python3
 ROUNDS ?= 200
@@ -42,6 +42,14 @@ $(EXPORTS)/.ready: pyproject.toml constraints-exports.txt
 	@touch $(EXPORTS)/.ready
 
 install: $(READY)  ## put Lapwing, its extras and the tools of its developers into .venv
+
+.oidc/.ready: tests/oidc/package.json tests/oidc/package-lock.json
+	mkdir -p .oidc
+	cp $^ .oidc
+	npm ci --prefix .oidc --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+provider: .oidc/.ready  ## install the OpenID provider of the tests of sign-in, from npm into .oidc (node 20)
 
 demo: $(USABLE)  ## show what Lapwing does, on built-in data
 	@$(BIN)/lapwing demo

@@ -589,6 +589,9 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_too_many_quantiles_are_refused_and_long_work_tells_its_progress": FORM,
         "test_with_and_without_intervals_are_two_questions": ALIKE,
     },
+    "tests/unit/client/test_sign_in.py": {
+        "test_a_terminal_signs_in_with_a_real_provider_asks_and_signs_out": NO_NOISE,
+    },
     "tests/unit/server/test_process.py": {
         "test_a_server_from_its_start_to_its_end": CHARGES,
         "test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs": CHARGES,

@@ -15,6 +15,8 @@ from hypothesis import settings
 from lapwing.noise.entropy import EntropyForTests, SystemEntropy
 
 from .drawn import pytest_configure, pytest_fixture_setup, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401
+from .oidc.issuer import issuer  # noqa: F401
+from .oidc.provider import NO_PROVIDER, real_provider  # noqa: F401
 from .slow import is_long, is_slow
 
 settings.register_profile("lapwing", deadline=None, print_blob=True)
@@ -30,13 +32,11 @@ NO_VALIDATORS = (
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_real_home(tmp_path_factory):
-    """Keep ledgers that no test names out of the user's home folder, in the processes that tests start too."""
-    before = os.environ.get("XDG_DATA_HOME")
-    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("home"))
-    yield
-    os.environ.pop("XDG_DATA_HOME")
-    if before is not None:
-        os.environ["XDG_DATA_HOME"] = before
+    """Keep ledgers and tokens of tests out of the user's home folder, in the processes that tests start too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+            patch.setenv(name, str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 def pytest_collection_modifyitems(items):
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    for missing in (NO_JAVA, NO_VALIDATORS):
+    for missing in (NO_JAVA, NO_VALIDATORS, NO_PROVIDER):
         if any(missing in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
             terminalreporter.write_line(missing, red=True, bold=True)
 

@@ -1,4 +1,4 @@
-"""``lapwing --server URL plan|release|request``: commands for a source on a server."""
+"""``lapwing --server URL plan|release|request|sign-in|sign-out``: commands for a server and its sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ..client.remote import RemoteSource
     from ..source import Source
 
-ASKS = ("plan", "release", "request")
+ASKS = ("plan", "release", "request", "sign-in", "sign-out")
 """The commands that can ask a server."""
 
 _KEPT = "lapwing.server"
@@ -30,6 +30,16 @@ def remember_server(ctx: click.Context, server: str | None, token_file: str | No
 def asks_server() -> bool:
     """Return whether a server is asked."""
     return _KEPT in click.get_current_context().meta
+
+
+def named_server() -> str:
+    """Return the address of the server to sign in to, or out of."""
+    if not asks_server():
+        raise click.UsageError("name the server: lapwing --server URL sign-in")
+    url, token_file = click.get_current_context().meta[_KEPT]
+    if token_file is not None:
+        raise click.UsageError("--token-file is for plan and release: a sign-in has a file of its own")
+    return str(url)
 
 
 def opened_source(source: str) -> Source | RemoteSource:

@@ -87,6 +87,7 @@ def access() -> None:
 )  # fmt: skip
 @click.option("--cap", metavar="NUMBER", help="The most ε that this person may spend on each source.")
 @click.option("--days", type=int, default=90, show_default=True, help="How long the token lasts, at most 366.")
+@click.option("--no-token", is_flag=True, help="Make no token: this person signs in with OpenID Connect.")
 @_access
 @_config
 @format_option
@@ -96,13 +97,16 @@ def invite(
     role: str,
     cap: str | None,
     days: int,
+    no_token: bool,
     access: str | None,
     config: str | None,
     form: str,
 ) -> None:
     """Give PERSON a role for SOURCEs, and print a token; it is shown only now.
 
-    Give the token to the person by a way that nobody else reads.  Invite again to replace a lost one.
+    Give the token to the person by a way that nobody else reads.  Invite again to replace a lost one.  Those who sign
+    in with your organisation's accounts (docs/how-to/serve.md) need a role, by the name that the provider has for
+    them, and with --no-token no token.
     """
     server, roles = _server("access"), _server("permissions").Role
     if (role == "operator") == bool(sources):
@@ -114,6 +118,11 @@ def invite(
     for source in opened:
         _give_cap(source, person, role, cap)
     names = [source.name for source in opened]
+    if no_token:
+        for name in names or [""]:
+            people.add_role(person, name, roles(role))
+        _tell_role(person, role, names, form)
+        return
     made = server.invite(people, person, roles(role), names, days, names or [""])
     if form == "json":
         print_json(person=person, role=role, sources=names, token=made.text, number=made.number, expires=made.expires)
@@ -121,6 +130,14 @@ def invite(
     what = f" of {', '.join(names)}" if names else ""
     click.echo(f"{person} is {role}{what}.  The token is shown only now, and expires on {made.expires[:10]}:", err=True)
     click.echo(made.text)
+
+
+def _tell_role(person: str, role: str, names: list[str], form: str) -> None:
+    if form == "json":
+        print_json(person=person, role=role, sources=names)
+        return
+    what = f" of {', '.join(names)}" if names else ""
+    click.echo(f"{person} is {role}{what}, and has no token.")
 
 
 def _opened(path: str) -> Source:

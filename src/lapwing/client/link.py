@@ -10,7 +10,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from ..errors import InvalidParameter, InvalidRequest, LapwingError, ServerError, as_told
 from ..version import __version__
@@ -24,7 +24,9 @@ _LARGEST_REFUSAL = _MIB
 _DAY = 86400
 _LONGEST_TEXT = 2000
 _WHICH = "Is this the address of a Lapwing server, of the same version?"
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_AT_NO_CHARGE = "What was charged stays charged; the same question again completes it at no charge."
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""The hosts that are reached without a network: http:// is for them alone."""
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -35,19 +37,18 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 class Link:
-    """A server's address and a token; its repr shows only the address."""
+    """A server's address and a token, if there is one; its repr shows only the address."""
 
-    def __init__(self, url: str, token: str, seconds: float, certificates: str | None) -> None:
+    def __init__(self, url: str, token: str | None, seconds: float, certificates: str | None) -> None:
         parts = _split(url)
-        local = parts.hostname in _LOOPBACK
+        local = parts.hostname in LOOPBACK
         if parts.scheme == "http" and not local:
             raise InvalidRequest(
                 "The token would cross the network unencrypted", "Use https://; http:// is for this machine alone."
             )
         self.url = url.rstrip("/")
         self._token, self._seconds = token, _checked_seconds(seconds)
-        handlers: list[Any] = [_NoRedirect, Http, Https(ssl.create_default_context(cafile=certificates))]
-        self._opener = build_opener(*handlers, *([ProxyHandler({})] if local else []))
+        self._opener = opener(local, certificates)
 
     def __repr__(self) -> str:
         return f"Link({self.url!r})"
@@ -71,12 +72,15 @@ class Link:
         address = "/".join([self.url, "api/v1", *(quote(part, safe="") for part in path)])
         asked = {name: value for name, value in (query or {}).items() if value is not None}
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        headers = {"Authorization": f"Bearer {self._token}", "User-Agent": f"lapwing/{__version__}"}
+        headers = {"User-Agent": f"lapwing/{__version__}"}
+        headers |= {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
         headers |= {"Accept": "application/json", **({} if data is None else {"Content-Type": "application/json"})}
         if asked:
             address += f"?{urlencode(asked)}"
         request = Request(address, data, headers, method=method)  # http and https alone
-        status, sent = self._exchanged(request)
+        status, sent = exchanged(
+            self._opener, request, self._seconds, f"The server {self.url}", _AT_NO_CHARGE, _LARGEST
+        )
         if not 200 <= status < 300:
             raise _told(status, sent)
         if len(sent) > _LARGEST:
@@ -84,29 +88,34 @@ class Link:
             raise ServerError(f"The server's answer is larger than {_LARGEST // _MIB} MiB", advice)
         return _json(sent)
 
-    def _exchanged(self, request: Request) -> tuple[int, bytes]:
-        """Return the status and the body of an answer that is there before the deadline."""
-        try:
-            try:
-                with self._opener.open(request, timeout=self._seconds) as response:
-                    return response.status, read_beyond(response, _LARGEST)
-            except HTTPError as refused:
-                with refused:
-                    return refused.code, read_beyond(refused, _LARGEST_REFUSAL)
-        except ssl.SSLError:
-            raise self._unreachable("cannot be trusted: its certificate is not valid") from None
-        except URLError as error:
-            if isinstance(error.reason, ssl.SSLError):
-                raise self._unreachable("cannot be trusted: its certificate is not valid") from None
-            raise self._unreachable("cannot be reached") from None
-        except TimeoutError:
-            raise self._unreachable(f"did not answer within {self._seconds:g} seconds") from None
-        except (OSError, HTTPException):
-            raise self._unreachable("did not answer") from None
 
-    def _unreachable(self, what: str) -> ServerError:
-        advice = "What was charged stays charged; the same question again completes it at no charge."
-        return ServerError(f"The server {self.url} {what}", advice)
+def opener(local: bool, certificates: str | None = None) -> OpenerDirector:
+    """Return what opens addresses: TLS is verified, one deadline holds, no redirect is followed."""
+    handlers: list[Any] = [_NoRedirect, Http, Https(ssl.create_default_context(cafile=certificates))]
+    return build_opener(*handlers, *([ProxyHandler({})] if local else []))
+
+
+def exchanged(
+    opener: OpenerDirector, request: Request, seconds: float, who: str, advice: str, largest: int
+) -> tuple[int, bytes]:
+    """Return the status and the body of an answer that is there before the deadline; at most one byte too many."""
+    try:
+        try:
+            with opener.open(request, timeout=seconds) as response:
+                return response.status, read_beyond(response, largest)
+        except HTTPError as refused:
+            with refused:
+                return refused.code, read_beyond(refused, _LARGEST_REFUSAL)
+    except ssl.SSLError:
+        raise ServerError(f"{who} cannot be trusted: its certificate is not valid", advice) from None
+    except URLError as error:
+        if isinstance(error.reason, ssl.SSLError):
+            raise ServerError(f"{who} cannot be trusted: its certificate is not valid", advice) from None
+        raise ServerError(f"{who} cannot be reached", advice) from None
+    except TimeoutError:
+        raise ServerError(f"{who} did not answer within {seconds:g} seconds", advice) from None
+    except (OSError, HTTPException):
+        raise ServerError(f"{who} did not answer", advice) from None
 
 
 def _split(url: object) -> SplitResult:

@@ -60,13 +60,14 @@ def connect(
 
     Args:
         url: the address of the server, such as "https://stats.example".
-        token: the token that you were given; by default LAPWING_TOKEN, or what ``token_file`` holds.
+        token: the token that you were given; by default what ``token_file`` holds, LAPWING_TOKEN, or the token of
+            ``lapwing --server URL sign-in``, in this order.
         token_file: a file with the token, readable by you alone.
         certificates: a file with the certificates to trust, if not those of the system.
         seconds: how long the server has for an answer, from the connection to its last byte; at most a day.  A release
             that takes long is answered as a job, which ``release`` waits for.
     """
-    return Server(Link(url, found_token(token, token_file), seconds, certificates))
+    return Server(Link(url, found_token(token, token_file, url), seconds, certificates))
 
 
 class Server:

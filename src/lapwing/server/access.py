@@ -31,6 +31,9 @@ SESSION_HOURS = 12
 
 TOKEN, SESSION = "token", "session"
 
+SIGNED_IN_LASTS = timedelta(hours=12)
+"""How long a token lasts that someone got by signing in elsewhere."""
+
 _PERSON = re.compile(r"[a-z0-9][a-z0-9._+@-]{0,99}", re.ASCII)
 _SEEN_EVERY = timedelta(hours=1)
 
@@ -181,6 +184,22 @@ class Access:
             old = (tokens.c.kind == SESSION) & (tokens.c.expires <= _text(now))
             connection.execute(sa.delete(tokens).where(old))
             connection.execute(sa.insert(tokens), {**fields, **more})
+        return made
+
+    def sign_in(self, person: str, number: int | None = None) -> NewToken | None:
+        """Make a token of 12 hours for someone who has signed in elsewhere.
+
+        None for a person without any role, and if the number was used before.
+        """
+        now = datetime.now(UTC)
+        made = NewToken(text := make_token(number), str(number_of(text)), _text(now + SIGNED_IN_LASTS))
+        fields = {"number": made.number, "person": person, "hash": hash_of(text), "made": _text(now)}
+        with self.store.transaction(write=True) as connection:
+            known = connection.execute(sa.select(roles.c.role).where(roles.c.person == person)).first()
+            used = connection.execute(sa.select(tokens.c.number).where(tokens.c.number == made.number)).first()
+            if known is None or used is not None:
+                return None
+            connection.execute(sa.insert(tokens), {**fields, "sources": None, "expires": made.expires})
         return made
 
     def tokens(self, person: str | None = None) -> list[dict[str, Any]]:

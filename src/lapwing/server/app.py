@@ -15,11 +15,12 @@ from starlette.types import Receive, Scope, Send
 
 from ..source import Source
 from ..version import __version__
-from . import ask_routes, models, owner_routes, request_routes
+from . import ask_routes, models, owner_routes, request_routes, sign_in_routes
 from .access import Access
 from .gate import Gate
 from .jobs import Jobs
 from .log import Line, Log, to_standard_error
+from .openid import SignIn
 from .pages import routes as page_routes
 from .pages.shell import refused
 from .parts import Parts
@@ -31,6 +32,14 @@ from .settings import Settings
 from .sources import open_sources
 from .store import AccessStore
 from .work import Work
+
+_ROUTES = [
+    *ask_routes.ROUTES,
+    *request_routes.ROUTES,
+    *owner_routes.ROUTES,
+    *sign_in_routes.ROUTES,
+    *page_routes.ROUTES,
+]
 
 _NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """No trace leaves the process: it would hold what is asked."""
@@ -54,8 +63,8 @@ class Application:
             title="Lapwing", version=__version__, lifespan=self._life, openapi_url=None, docs_url=None, redoc_url=None,
             redirect_slashes=False, telemetry=_NO_TELEMETRY,
         )  # fmt: skip
-        routes = [*ask_routes.ROUTES, *request_routes.ROUTES, *owner_routes.ROUTES, *page_routes.ROUTES]
-        add_routes(self.api, routes, models.RefusalAnswer)
+        add_routes(self.api, _ROUTES, models.RefusalAnswer)
+        self.sign_in = None if settings.openid is None else SignIn(settings.openid)
         for kind, handler in _HANDLERS.items():
             self.api.add_exception_handler(kind, handler)
         check_routes(self.api)
@@ -71,13 +80,15 @@ class Application:
         planning = Planning()
         work = Work(planning, settings.at_once, settings.waiting, settings.epsilon_per_question)
         jobs = Jobs(self.access, work, self.sources, settings.lease_seconds)
-        api.state.parts = Parts(settings, self.access, self.sources, planning, work, jobs, self.log)
+        api.state.parts = Parts(settings, self.access, self.sources, planning, work, jobs, self.log, self.sign_in)
         await jobs.open()
         yield
         await jobs.close()
         await work.close()
         await jobs.settle()
         planning.close()
+        if self.sign_in is not None:
+            self.sign_in.close()
 
 
 def _openers(settings: Settings) -> list[Callable[[], Source]]:

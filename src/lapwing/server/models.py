@@ -303,6 +303,29 @@ class TokenWanted(BaseModel):
     days: int = USUAL_DAYS
 
 
+class OpenIdWay(BaseModel):
+    """Sign-in by OpenID Connect."""
+
+    issuer: str = Field(description="The address of the provider.")
+    client_id: str | None = Field(description="What a terminal calls itself there; null if terminals cannot sign in.")
+    scopes: list[str]
+
+
+class Ways(BaseModel):
+    """How one can sign in."""
+
+    token: bool
+    openid: OpenIdWay | None
+
+
+class IdTokenGiven(BaseModel):
+    """What the provider gave to a terminal."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id_token: str
+
+
 class TotalChange(BaseModel):
     """The new total that may ever be spent."""
 

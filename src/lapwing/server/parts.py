@@ -10,6 +10,7 @@ from starlette.requests import Request
 from .access import Access
 from .jobs import Jobs
 from .log import Log
+from .openid import SignIn
 from .permissions import Caller
 from .planning import Planning
 from .settings import Settings
@@ -28,6 +29,7 @@ class Parts:
     work: Work
     jobs: Jobs
     log: Log
+    sign_in: SignIn | None
 
 
 def parts_of(request: Request) -> Parts:

@@ -12,10 +12,12 @@ from fractions import Fraction
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .. import exact
 from ..errors import InvalidParameter, InvalidRequest, MissingParameter, Shown, suggestion
 from ..ledger.place import user_folder
+from .openid_settings import OpenId, openid_of
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -42,6 +44,7 @@ class Settings:
         body_bytes: how large a request may be.
         body_seconds: how long a request may take to arrive.
         lease_seconds: how long after the last sign of a server others take up its jobs.
+        openid: how people sign in by OpenID Connect, if they can.
     """
 
     sources: tuple[str, ...]
@@ -60,6 +63,7 @@ class Settings:
     body_bytes: int = 1_000_000
     body_seconds: int = 10
     lease_seconds: int = 15
+    openid: OpenId | None = None
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -117,6 +121,8 @@ def _read(config: str) -> dict[str, Any]:
     for name in _PATHS:
         if isinstance(said.get(name), str) and "://" not in said[name]:
             said[name] = str(place.parent / said[name])
+    if "openid" in said:
+        said["openid"] = openid_of(said["openid"], place.parent)
     if isinstance(said.get("sources"), list):
         said["sources"] = [str(place.parent / each) for each in said["sources"] if isinstance(each, str)]
     return said
@@ -124,6 +130,8 @@ def _read(config: str) -> dict[str, Any]:
 
 def _checked(name: str, value: Any) -> Any:
     """Return the value of a setting, of its type."""
+    if isinstance(value, OpenId):
+        return value
     if name in ("sources", "names"):
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each for each in value):
             raise InvalidParameter(Shown("something else"), name, "a list of texts")
@@ -154,7 +162,19 @@ def _refuse_unsafe(made: Settings) -> None:
             f"Tokens would cross the network unencrypted on {made.host}",
             "Give --certificate and --key, or say --behind-proxy if a proxy in front of the server ends TLS.",
         )
+    if made.openid is not None:
+        _refuse_elsewhere(made, made.openid)
     if made.encrypted and not made.names:
         raise MissingParameter(
             "names", "Say by which name clients call the server: --name stats.example. Other names are refused."
+        )
+
+
+def _refuse_elsewhere(made: Settings, openid: OpenId) -> None:
+    """Refuse an address to which the provider would send browsers, and which is not this server's."""
+    parts = urlsplit(openid.url)
+    name = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
+    if name not in made.hosts or (parts.scheme == "https") != made.encrypted:
+        raise InvalidParameter(
+            openid.url, "openid.url", "the address of this server: https with TLS, and one of its names"
         )

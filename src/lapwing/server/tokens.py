@@ -22,9 +22,9 @@ _NAMES = re.compile(
 _NO_HASH = "0" * 64
 
 
-def make_token() -> str:
-    """Return a new token."""
-    return f"lapwing_{SYSTEM.bits(64):016x}_{SYSTEM.bits(256):064x}"
+def make_token(number: int | None = None) -> str:
+    """Return a new token, of a given number if there is one."""
+    return f"lapwing_{SYSTEM.bits(64) if number is None else number:016x}_{SYSTEM.bits(256):064x}"
 
 
 def number_of(token: str) -> str | None:

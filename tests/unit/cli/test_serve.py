@@ -54,6 +54,16 @@ def test_one_token_is_revoked_and_the_other_stays(visits, record):
     assert "no token of this number" in run("access", "revoke", "olga", "--token", "0", *record, status=2).stderr
 
 
+def test_somebody_who_signs_in_elsewhere_has_a_role_and_no_token(visits, record):
+    words = ("access", "invite", "ana@example.org", visits, "--role", "analyst", "--cap", "1", "--no-token", *record)
+    assert run(*words).stdout == "ana@example.org is analyst of visits, and has no token.\n"
+    told = {"person": "ana@example.org", "role": "analyst", "sources": ["visits"]}
+    assert json.loads(run(*words, "--format", "json").stdout) == told
+    access = Access(AccessStore(record[1]))
+    assert access.tokens() == []
+    assert access.roles() == [{**access.roles()[0], "person": "ana@example.org", "source": "visits", "role": "analyst"}]
+
+
 def test_an_operator_has_no_source(record):
     told = json.loads(run("access", "invite", "oscar", "--role", "operator", *record, "--format", "json").stdout)
     assert Access(AccessStore(record[1])).caller(told["token"]).roles == {"": {Role.OPERATOR}}

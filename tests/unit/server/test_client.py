@@ -260,7 +260,8 @@ def test_what_a_server_cannot_do_is_refused(live, monkeypatch, folder):
     url = live()("ana")._link.url
     monkeypatch.setenv("LAPWING_TOKEN", json.loads((folder / "tokens.json").read_text())["ana"])
     asked = ("release", "visits", ASKED, "--epsilon", "0.5")
-    assert "--server is for plan, release and request" in run("--server", url, "ledger", "x", status=2).stderr
+    said = run("--server", url, "ledger", "x", status=2).stderr
+    assert "--server is for plan, release, request, sign-in and sign-out" in " ".join(said.split())
     assert "--token-file is for --server" in run("--token-file", "x", *asked, status=2).stderr
     assert "whose token is used" in run("--server", url, *asked, "--analyst", "bob", status=2).stderr
     told = run("--server", url, "plan", "secrets", ASKED, "--epsilon", "1", "--format", "json", status=1).stderr
