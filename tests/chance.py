@@ -598,6 +598,11 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read": NO_NOISE,
         "test_tls_is_verified": NO_NOISE,
     },
+    "tests/unit/server/test_r.py": {
+        "test_r_asks_a_real_server": CHARGES,
+        "test_r_finds_nothing_wrong_with_the_package": CHARGES,
+        "test_what_needs_no_server": NO_NOISE,
+    },
     "tests/unit/server/test_tokens.py": {
         "test_a_token_has_256_random_bits_and_one_form": Chance(
             256 * 2 * 0.5**100 + 100**2 * 0.5**256, "one of 256 bits is the same in 100 tokens, or two are equal"

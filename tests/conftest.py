@@ -29,6 +29,8 @@ NO_VALIDATORS = (
     "NO VALIDATORS HERE: the tests of exports by the tools of their formats are SKIPPED; `make exports` runs them"
 )
 
+NO_R = "NO R HERE: the R package is NOT TESTED; install r-base-core, r-cran-httr2 and r-cran-jsonlite"
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_real_home(tmp_path_factory):
@@ -48,7 +50,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    for missing in (NO_JAVA, NO_VALIDATORS, NO_PROVIDER):
+    for missing in (NO_JAVA, NO_VALIDATORS, NO_PROVIDER, NO_R):
         if any(missing in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
             terminalreporter.write_line(missing, red=True, bold=True)
 

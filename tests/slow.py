@@ -27,6 +27,7 @@ SLOW = (
     "tests/unit/server/test_process.py",
     "tests/unit/server/test_sign_in.py",
     "tests/unit/client/test_sign_in.py",
+    "tests/unit/server/test_r.py",
     "tests/unit/server/test_strangers.py",
     "tests/unit/ledger/test_requests.py::test_T25_of_owners_who_grant_at_once_one_does",
     "tests/unit/release/test_arrow.py",
@@ -175,6 +176,7 @@ SLOW = (
 
 
 LONG = (
+    "tests/unit/server/test_r.py::test_r_finds_nothing_wrong_with_the_package",
     "tests/claims/test_discover.py::test_K3_a_person_moves_at_most_l_counts_by_one_each",
     "tests/claims/test_names.py::test_E0_the_declared_column_is_read_or_the_table_is_refused",
     "tests/claims/test_reading.py::test_E0_one_odd_cell_changes_no_other_in_pandas",

@@ -1,0 +1,64 @@
+"""The R package of ``clients/r``, installed into a new library and run against a real server."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ...conftest import NO_R
+from .processes import Process
+
+PACKAGE = Path(__file__).parents[3] / "clients" / "r"
+NEEDED = 'stopifnot(requireNamespace("httr2", quietly = TRUE), requireNamespace("jsonlite", quietly = TRUE))'
+
+
+def run(*words, folder, **more):
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "R_LIBS": str(folder / "library"), **more}
+    env.pop("LAPWING_TOKEN", None)
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """A folder with the package installed into a library of its own."""
+    folder = tmp_path_factory.mktemp("r")
+    if shutil.which("R") is None or run("Rscript", "-e", NEEDED, folder=folder)[0] != 0:
+        pytest.skip(NO_R)
+    (folder / "library").mkdir()
+    status, said = run("R", "CMD", "INSTALL", "--no-multiarch", "-l", "library", str(PACKAGE), folder=folder)
+    assert status == 0, said
+    return folder
+
+
+@pytest.fixture
+def served(folder):
+    """A server, and a folder with a file for each token that only its owner can read."""
+    server = Process(folder).wait()
+    tokens = folder / "tokens"
+    tokens.mkdir(mode=0o700)
+    for name, token in server.tokens.items():
+        (tokens / name).touch(mode=0o600)
+        (tokens / name).write_text(token)
+    yield {"LAPWING_TEST_URL": server.url, "LAPWING_TEST_TOKENS": str(tokens)}
+    server.kill()
+
+
+def test_what_needs_no_server(library):
+    status, said = run("Rscript", "--vanilla", str(PACKAGE / "tests" / "offline.R"), folder=library)
+    assert (status, said.splitlines()[-1]) == (0, "offline: all is as expected"), said
+
+
+def test_r_asks_a_real_server(library, served):
+    status, said = run("Rscript", "--vanilla", str(PACKAGE / "tests" / "server.R"), folder=library, **served)
+    assert (status, said.splitlines()[-1]) == (0, "server: all is as expected"), said
+
+
+def test_r_finds_nothing_wrong_with_the_package(library, served):
+    status, said = run("R", "CMD", "build", "--no-manual", str(PACKAGE), folder=library)
+    assert status == 0, said
+    status, said = run("R", "CMD", "check", "--no-manual", "lapwing_0.1.0.tar.gz", folder=library, **served)
+    assert status == 0, said
+    assert "Status: OK" in said, said
