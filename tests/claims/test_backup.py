@@ -13,6 +13,7 @@ from lapwing.ledger.ledger import Ledger
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("charge"), st.integers(1, 9), st.sampled_from([None, "ana", "bob"])),
+        st.tuples(st.just("answer"), st.integers(0, 9), st.none()),
         st.tuples(st.just("total"), st.integers(5, 60), st.none()),
         st.tuples(st.just("cap"), st.integers(1, 30), st.sampled_from(["ana", "bob"])),
     ),
@@ -21,11 +22,20 @@ STEPS = st.lists(
 
 
 def follow(ledger, steps, name):
-    """Take the steps that the ledger grants; return what was charged in all, and by whom."""
+    """Take the steps that the ledger grants; return what was charged in all, and by whom.
+
+    A charge of before that is answered now counts once more: a copy of before may get another answer.
+    """
     charged = {None: F(0), "ana": F(0), "bob": F(0)}
     for place, (step, amount, who) in enumerate(steps):
         amount = F(amount, 10)
-        if step == "total":
+        if step == "answer":
+            waiting = [each for each in ledger.entries() if each.kind == "charge" and not each.answered]
+            for each in waiting[place : place + 1]:
+                ledger.record(each, place)
+                for whose in {None, each.analyst} if each.question[0] != name else set():
+                    charged[whose] += each.epsilon
+        elif step == "total":
             ledger.set_total(amount)
         elif step == "cap":
             ledger.set_cap(who, amount)

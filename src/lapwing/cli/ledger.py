@@ -139,7 +139,7 @@ def backup(where: str, to: str, head: str | None, form: str) -> None:
 
 @ledger.command()
 @click.argument("backup", type=click.Path(), metavar="FILE")
-@click.option("--head", metavar="HASH", help="The head kept elsewhere after the last charge.")
+@click.option("--head", metavar="HASH", help="The head kept elsewhere after the last answer.")
 @click.option("--write-off", is_flag=True, help="What is lost counts as spent.")
 @format_option
 @click.pass_obj

@@ -1,8 +1,10 @@
 """Copies of a ledger: taken while others write, and put back so that nothing is spent twice that is known to be spent.
 
 Claim L6 (put back).  A ledger that is there is only replaced by a copy of itself.  Afterwards, no more remains of ε, δ
-and every cap than the copy has, less what was charged in the ledger after the last entry that both have.  Where no
-ledger is left to compare with, nothing remains, unless the last entry of the copy is the head that was kept.
+and every cap than the copy has, less what was charged in the ledger after the last entry that both have, and less every
+charge that both have and that was answered after it: its answer is lost, and it may get another one.  Where no ledger
+is left to compare with, nothing remains and no charge without an answer gets one, unless the last entry of the copy is
+the head that was kept.
 
 A backup is a ledger in an SQLite file that nobody may write to; ``Ledger.verify`` checks it like any other.
 Proof: docs/explanation/ledger.md.
@@ -23,13 +25,17 @@ from .. import exact
 from ..errors import InvalidRequest, LedgerError, NoLedger
 from ..exact import ATTO, NANO
 from . import store
-from .entry import Entry, entry_of
+from .chain import sha256
+from .entry import Entry, canonical_json, entry_of
 from .failure import plainly
 from .ledger import Ledger, open_existing
 from .store import VERSION, WAIT, Row, Turn
 
 _NOTE = "written off: charged after the backup that was put back"
 _UNKNOWN_NOTE = "written off: nobody knows what was charged after the backup that was put back"
+_LOST_ANSWER = {"lost": "It may have been given after the backup that was put back."}
+"""In place of an answer that nobody knows: it fits no question, so that no other noise is shown for the same charge."""
+
 _ADVICE = (
     "Find a newer copy, or confirm with --write-off: what is lost then counts as spent, and questions whose answers "
     "are lost are charged again."
@@ -50,6 +56,7 @@ class _Lost:
     """What the ledger that is there has and the copy lacks: amounts in the units of the ledger, and caps by name."""
 
     charges: int
+    answers: int  # to charges that the copy has
     spent: int
     spent_delta: int
     total: int
@@ -90,7 +97,7 @@ def restore(where: str, backup: str | PathLike[str], head: str | None = None, *,
     Args:
         where: the path or the URL of the ledger.
         backup: the file that ``back_up`` made.
-        head: the head that was kept elsewhere after the last charge.  If it is that of the backup, nothing is lost.
+        head: the head that was kept elsewhere after the last answer.  If it is that of the backup, nothing is lost.
         write_off: whether what is lost may be counted as spent.
     """
     copied = open_existing(str(Path(backup)))
@@ -166,17 +173,21 @@ def _lost(ledger: Ledger, copied: Ledger, turn: Turn) -> _Lost:
             "If no ledger should be here, move this one away first.",
         )  # fmt: skip
     only_here = [row for row in present if hashes.get(row["number"]) != row["hash"]]
+    numbers = {row["number"] for row in only_here}
     charges = [row for row in only_here if row["kind"] == "charge"]
+    answered = {row["charge"] for row in only_here if row["kind"] == "answer"} - numbers
+    again = [row for row in present if row["number"] in answered]  # the copy has another answer, or will get one
+    spending = [*charges, *again]
     caps: dict[str, tuple[int, int]] = {}
     for row in present:
         if row["analyst"] is not None:
             caps[row["analyst"]] = row["cap"], 0
-    for row in charges:
+    for row in spending:
         if row["analyst"] is not None:
             cap, spent = caps[row["analyst"]]
             caps[row["analyst"]] = cap, spent + row["epsilon"]
     return _Lost(
-        len(charges), sum(row["epsilon"] for row in charges), sum(row["delta"] for row in charges),
+        len(charges), len(again), sum(row["epsilon"] for row in spending), sum(row["delta"] for row in spending),
         turn.last["total"], turn.last["total_delta"], len(only_here),
         {name: amounts for name, amounts in caps.items() if name in names}, tuple(sorted(set(caps) - names)),
     )  # fmt: skip
@@ -189,7 +200,10 @@ def _told(lost: _Lost, unknown: bool) -> str:
         amounts = f"ε = {exact.text(Fraction(lost.spent, NANO))}"
         if lost.spent_delta:
             amounts += f", δ = {exact.text(Fraction(lost.spent_delta, ATTO))}"
-        parts.append(f"the copy lacks {lost.entries} of its entries, with {lost.charges} charges of {amounts} in all")
+        kinds = f"{lost.charges} charges"
+        if lost.answers:
+            kinds += f" and {lost.answers} answers to charges that it has,"
+        parts.append(f"the copy lacks {lost.entries} of its entries, with {kinds} of {amounts} in all")
         if lost.missing:
             parts.append(f"it does not know the analysts {', '.join(lost.missing)}")
     if unknown:
@@ -247,7 +261,14 @@ def _write_off(ledger: Ledger, entries: list[Entry], lost: _Lost, turn: Turn) ->
 
 
 def _write_off_all(ledger: Ledger, entries: list[Entry], turn: Turn) -> None:
-    """Append an entry that leaves nothing."""
+    """Append entries that leave nothing: neither ε, nor a charge that could be answered again."""
+    rows = store.rows(turn.connection, store.ALL)
+    answered = {row["charge"] for row in rows if row["kind"] == "answer"}
+    text = canonical_json(_LOST_ANSWER, "answer")
+    for charge in [row["number"] for row in rows if row["kind"] == "charge" and row["number"] not in answered]:
+        row = ledger._append(turn, kind="answer", charge=charge, answer=sha256(text), note=_UNKNOWN_NOTE)
+        turn.connection.execute(store.ADD_ANSWER, {"number": row["number"], "text": text})
+        entries.append(entry_of(row))
     _lower_total(ledger, entries, turn, turn.last["spent"], turn.last["spent_delta"], _UNKNOWN_NOTE)
 
 

@@ -142,6 +142,32 @@ def test_an_older_copy_is_refused_in_words_and_what_it_lacks_is_written_off(ledg
     assert again.verify() == done.entries == 6
 
 
+def test_a_charge_whose_answer_the_copy_lacks_counts_twice_since_it_may_be_answered_twice(ledger, where, tmp_path):
+    waiting = ledger.charge("b", "0.25", analyst="ana")
+    back_up(ledger, tmp_path / "copy")
+    ledger.record(waiting, {"n": "seen"})
+    with pytest.raises(errors.LedgerError, match="0 charges and 1 answers to charges that it has, of"):
+        restore(where, tmp_path / "copy")
+    restore(where, tmp_path / "copy", write_off=True)
+    again = Ledger.open(where)
+    assert (again.spent, again.remaining, again.budget("ana").remaining) == (F("0.75"), 1, 0)
+    assert not again.charge("b", "0.25", analyst="ana").answered
+
+
+def test_where_nobody_knows_what_was_answered_no_charge_gets_an_answer(ledger, tmp_path):
+    waiting = ledger.charge("b", "0.25", analyst="ana")
+    back_up(ledger, tmp_path / "copy")
+    ledger.record(waiting, {"n": "seen"})
+    done = restore(str(tmp_path / "new"), tmp_path / "copy", write_off=True)
+    assert [(each.kind, each.charge) for each in done.written_off] == [("answer", waiting.number), ("total", None)]
+    again = Ledger.open(tmp_path / "new")
+    found = again.charge("b", "0.25", analyst="ana")
+    assert found.answered
+    assert set(found.answer) == {"lost"}
+    assert again.record(found, {"n": "other noise"}) == found.answer
+    again.verify()
+
+
 def test_a_newer_copy_and_the_same_one_are_put_back_without_loss(ledger, where, tmp_path):
     back_up(ledger, tmp_path / "old")
     ask(ledger, "b", "0.25")
