@@ -96,11 +96,10 @@ class Ledger(BudgetChart, CapRequests):
         ):
             if asked is not None and asked != has:
                 raise LedgerError(
-                    ledger.where,
-                    f"was opened with the total {letter} = {exact.text(Fraction(asked, unit))}, "
+                    ledger.where, f"was opened with the total {letter} = {exact.text(Fraction(asked, unit))}, "
                     f"but it has {exact.text(Fraction(has, unit))}",
                     f"Change the total with a separate entry: `lapwing ledger {quote(ledger.where)} total`.",
-                )
+                )  # fmt: skip
         return ledger
 
     # --- what is left ---

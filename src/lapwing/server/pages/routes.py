@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ..routing import RouteDeclaration
-from . import home, signing
+from . import home, learning, signing
 
-ROUTES: list[RouteDeclaration] = [*signing.ROUTES, *home.ROUTES]
+ROUTES: list[RouteDeclaration] = [*signing.ROUTES, *home.ROUTES, *learning.ROUTES]
