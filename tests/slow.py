@@ -23,6 +23,7 @@ SLOW = (
     "tests/unit/server/test_backup.py",
     "tests/unit/server/test_client.py",
     "tests/unit/server/test_jobs.py",
+    "tests/unit/server/test_pages_ask.py",
     "tests/unit/server/test_openid_provider.py",
     "tests/unit/server/test_process.py",
     "tests/unit/server/test_sign_in.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..measure.measurement import Estimate
 from ..pages import document as parts
@@ -33,23 +33,42 @@ MOST_EMBEDDED = 300_000
 """An answer with more groups than this is not in its page as a whole: a browser could not open it."""
 
 
+class PageParts(NamedTuple):
+    """What a page shows: heading, numbers, and what there is to say about them; and whether its script is needed."""
+
+    title: str
+    header: str
+    numbers: list[str]
+    about: list[str]
+    paged: bool
+
+    @property
+    def pieces(self) -> list[str]:
+        """All that the page shows, in its order."""
+        return [self.header, *self.numbers, *self.about]
+
+
 def release_page(release: Release) -> str:
     """Return one self-contained page of a release: what is published, the numbers, and how people are protected."""
+    made = release_parts(release)
+    return parts.document(made.title, *made.pieces, script=SCRIPT if made.paged else "")
+
+
+def release_parts(release: Release, most: int | None = None) -> PageParts:
+    """Return what the page of a release shows; an answer with more groups than ``most`` is not in it as a whole."""
     names = [str(each.name) for each in release.plan.query.statistics]
     title = account.heading(names, release.keys)
-    found = release.to_dict() if len(release) <= MOST_EMBEDDED else _first(release)
+    embedded = MOST_EMBEDDED if most is None else most
+    found = release.to_dict() if len(release) <= embedded else _first(release)
     tables, settings = _tables(release, found["rows"])
-    script = SCRIPT if settings["tables"] else ""
-    return parts.document(
-        f"{title}: release from {release.plan.schema.name}",
-        _header(release, title),
-        *tables,
-        parts.paragraph(*legend(release.plan), *release.about),
+    about = [
         _answers(release),
         parts.data("lapwing-release", found),
-        parts.data("lapwing-tables", settings) if script else "",
-        script=script,
-    )
+        *([parts.data("lapwing-tables", settings)] if settings["tables"] else []),
+    ]
+    numbers = [*tables, parts.paragraph(*legend(release.plan), *release.about)]
+    heading = f"{title}: release from {release.plan.schema.name}"
+    return PageParts(heading, _header(release, title), numbers, about, bool(settings["tables"]))
 
 
 def _first(release: Release) -> dict[str, Any]:
@@ -278,6 +297,12 @@ def comparison_numbers(found: Comparison, most: int | None = None) -> NumberTabl
 
 def comparison_page(found: Comparison) -> str:
     """Return one self-contained page of a comparison."""
+    made = comparison_parts(found)
+    return parts.document(made.title, *made.pieces, script=SCRIPT if made.paged else "")
+
+
+def comparison_parts(found: Comparison) -> PageParts:
+    """Return what the page of a comparison shows."""
     plan, numbers = found.release.plan, comparison_numbers(found)
     facts = [
         ("comparison", found.what),
@@ -291,18 +316,19 @@ def comparison_page(found: Comparison) -> str:
     place = {"id": "lapwing-table-0", "first": 0, "last": len(found), "size": PAGE_ROWS, "outer": numbers.outer}
     keys = [each.name for each in numbers.keys]
     settings = {**place, "keys": keys, "total": numbers.total, "statistics": numbers.settings() if paged else []}
-    return parts.document(
-        f"{found.what}: from {plan.schema.name}",
-        f"<header>{parts.paragraph(f'From the release of {plan.schema.name}, entry {found.entry}', kind='kicker')}",
-        f"<h1>{parts.escaped(found.what)}</h1></header>",
+    kicker = parts.paragraph(f"From the release of {plan.schema.name}, entry {found.entry}", kind="kicker")
+    shown = [
         numbers.html(PAGE_ROWS if paged else None, "lapwing-table-0"),
         _pager("lapwing-table-0", len(found)) if paged else "",
         parts.paragraph(*legend(plan), *found.notes),
+    ]
+    about = [
         parts.section("The question, and where it is recorded", parts.facts(facts)),
         parts.data("lapwing-release", found.to_dict()),
         parts.data("lapwing-tables", {"large": False, "tables": [settings]}) if paged else "",
-        script=SCRIPT if paged else "",
-    )
+    ]
+    header = f"<header>{kicker}\n<h1>{parts.escaped(found.what)}</h1></header>"
+    return PageParts(f"{found.what}: from {plan.schema.name}", header, shown, about, paged)
 
 
 def comparison_cell(found: Comparison, most: int) -> str:

@@ -9,15 +9,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import InvalidParameter
+from ..release.bounds import Bounds
+from ..release.discover import Discovery
 from ..release.recall import recall
 from ..release.result import Release
+from ..release.rows_per_person import RowsPerPerson
 from . import models
 from .asking import Inquiry, PlanBody, ReleaseBody, entry_number, planned, recorded
 from .jobs import shown
 from .parts import caller_of, parts_of, served_of
-from .permissions import Permission
+from .permissions import Caller, Permission
 from .refusals import Refusal, json_response, not_allowed
 from .routing import RouteDeclaration
+from .sources import Served
+from .work import Answered
 
 _SOURCE = "/api/v1/sources/{source}"
 
@@ -83,17 +88,23 @@ async def release(request: Request, asking: ReleaseBody) -> Response:
 
     The same question again is free.  A question that takes long becomes a job, which is returned with status 202.
     """
+    found = await answer_or_job(request, await inquiry_of(request, asking), parts_of(request).settings.seconds)
+    if isinstance(found, Answered):
+        return Response(found.body, media_type="application/json")
+    return json_response(found, 202)
+
+
+async def answer_or_job(request: Request, inquiry: Inquiry, seconds: float) -> Answered | dict[str, Any]:
+    """Release what is asked and return the answer; or, if it takes longer than this, the job that it has become."""
     parts = parts_of(request)
-    inquiry = await _inquiry(request, asking)
     leave = parts.jobs.leave(inquiry)
     task = parts.work.begin(inquiry, leave.check)
-    done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
-    if not done:
-        return json_response(await parts.jobs.adopt(inquiry, leave, task), 202)
-    return Response(task.result().body, media_type="application/json")
+    done, _ = await asyncio.wait({task}, timeout=seconds)
+    return task.result() if done else await parts.jobs.adopt(inquiry, leave, task)
 
 
-async def _inquiry(request: Request, asking: ReleaseBody) -> Inquiry:
+async def inquiry_of(request: Request, asking: ReleaseBody) -> Inquiry:
+    """Return a question of the caller, checked; nothing is charged."""
     caller = caller_of(request)
     planning = parts_of(request).planning
     return await planning.run(caller.person, Inquiry, served_of(request), caller.person, asking, caller.token)
@@ -113,7 +124,14 @@ async def entry(request: Request, entry: str, record: bool = False) -> Response:
 
 
 def _entry(request: Request, entry: str, record: bool) -> Response:
-    served, caller, number = served_of(request), caller_of(request), entry_number(entry)
+    answer = recorded_answer(served_of(request), caller_of(request), entry_number(entry))
+    if record and isinstance(answer, Release):
+        return json_response(recorded(served_of(request), answer))
+    return json_response(answer.to_dict())
+
+
+def recorded_answer(served: Served, caller: Caller, number: int) -> Release | Discovery | Bounds | RowsPerPerson:
+    """Return what an entry released: one of the caller's own, or for owners and auditors any."""
     found = served.ledger.entry(number)
     mine = found is not None and found.kind == "charge" and found.analyst == caller.person
     if not served.is_asked_by(found) or not (mine or caller.may(Permission.AUDIT, served.name)):
@@ -124,10 +142,7 @@ def _entry(request: Request, entry: str, record: bool) -> Response:
         raise not_allowed() from None
     if answer is None:
         raise Refusal(409, "InvalidRequest", f"Entry {number} has no answer yet: ask the same question, at no charge.")
-    answer = served.source.beside(answer)  # type: ignore[type-var]  # each of them is one
-    if record and isinstance(answer, Release):
-        return json_response(recorded(served, answer))
-    return json_response(answer.to_dict())
+    return served.source.beside(answer)  # type: ignore[type-var]  # each of them is one
 
 
 # --- jobs ---
@@ -135,7 +150,7 @@ def _entry(request: Request, entry: str, record: bool) -> Response:
 
 async def start_job(request: Request, asking: ReleaseBody) -> Response:
     """Start a job: a question that is answered later."""
-    return json_response(await parts_of(request).jobs.start(await _inquiry(request, asking)), 202)
+    return json_response(await parts_of(request).jobs.start(await inquiry_of(request, asking)), 202)
 
 
 def my_jobs(request: Request) -> Response:

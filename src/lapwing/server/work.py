@@ -15,16 +15,17 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from ..release.result import Release
 from .asking import Inquiry
 from .planning import Planning
 from .refusals import Refusal, json_bytes
 
 
 class Answered:
-    """An answer, as it is sent, and the entry that holds it."""
+    """An answer, as it is sent, the entry that holds it, and whether it was there before."""
 
-    def __init__(self, body: bytes, entry: int | None) -> None:
-        self.body, self.entry = body, entry
+    def __init__(self, body: bytes, entry: int | None, repeated: bool) -> None:
+        self.body, self.entry, self.repeated = body, entry, repeated
 
 
 class Busy(Refusal):
@@ -128,10 +129,13 @@ class Work:
 
 def _known(inquiry: Inquiry) -> Answered | None:
     release = inquiry.known()
-    return None if release is None else Answered(json_bytes(inquiry.answer(release)), release.entry)
+    return None if release is None else _answered(inquiry, release)
 
 
 def _computed(inquiry: Inquiry, check: Callable[[], None]) -> Answered:
     check()
-    release = inquiry.released()
-    return Answered(json_bytes(inquiry.answer(release)), release.entry)
+    return _answered(inquiry, inquiry.released())
+
+
+def _answered(inquiry: Inquiry, release: Release) -> Answered:
+    return Answered(json_bytes(inquiry.answer(release)), release.entry, release.repeated)

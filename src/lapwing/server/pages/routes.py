@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from ..routing import RouteDeclaration
-from . import home, learning, signing
+from . import answers, asks, home, learning, records, signing
 
-ROUTES: list[RouteDeclaration] = [*signing.ROUTES, *home.ROUTES, *learning.ROUTES]
+ROUTES: list[RouteDeclaration] = [
+    *signing.ROUTES,
+    *home.ROUTES,
+    *asks.ROUTES,
+    *answers.ROUTES,
+    *records.ROUTES,
+    *learning.ROUTES,
+]

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
+from ...pages.paging import SCRIPT
 from ...pages.style import PAGE, STYLE
 from ...version import __version__
 from ..permissions import SERVER, Caller, Permission
@@ -120,6 +121,11 @@ def local(scope: Scope, path: str) -> str:
     return path if ours else "/"
 
 
+def has_page(scope: Scope, path: str) -> bool:
+    """Return whether there is a page at this form of address."""
+    return any(each.path == path for each in _pages(scope))
+
+
 def _pages(scope: Scope) -> list[Any]:
     """Return the routes of pages that can be looked at."""
     return [each for each in scope["app"].routes if is_page(each) and "GET" in each.methods]
@@ -173,6 +179,7 @@ def static_files() -> dict[str, tuple[bytes, str]]:
             if file.name == "app.css":
                 data = f"{STYLE}\n{PAGE}\n".encode() + data
             found[file.name] = (data, MEDIA[file.suffix])
+    found["paging.js"] = (SCRIPT.encode(), MEDIA[".js"])
     return found
 
 

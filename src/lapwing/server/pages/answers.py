@@ -1,0 +1,234 @@
+"""Recorded answers as pages: table and chart with error bars, views and comparisons, files; all at no charge.
+
+An answer is found by its entry, or by its question: whoever asks the same question may see its recorded answer.
+Nothing here charges anything.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...charts.picture import picture
+from ...errors import LapwingError, MissingLibrary
+from ...release.comparison import Comparison
+from ...release.page import PageParts, comparison_parts, release_parts
+from ...release.result import Release
+from ..ask_routes import recorded_answer
+from ..asking import Inquiry, ReleaseBody, entry_number
+from ..parts import caller_of, parts_of, served_of
+from ..permissions import Caller, Permission
+from ..refusals import Refusal, not_allowed, refusal_of
+from ..routing import RouteDeclaration
+from ..sessions import Form, form_of
+from ..sources import Served
+from .files import FILES, file_of, files_here
+from .shell import render
+
+MOST_SHOWN = 20_000
+"""A page has all groups of an answer up to this many; files have all of larger ones."""
+
+MOST_DRAWN = 200
+"""A chart has at most this many groups: the table has bars for all."""
+
+VIEWS = ("simultaneous", "nonnegative", "suppress")
+COMPARISONS = ("difference", "ratio", "share", "total")
+
+
+async def entry(request: Request, entry: str) -> Response:
+    """Show a recorded answer: mine, or for owners and auditors any."""
+    number = entry_number(entry)
+    answer = await parts_of(request).planning.run(
+        caller_of(request).person, recorded_answer, served_of(request), caller_of(request), number
+    )
+    return await answer_page(request, answer, entry=number)
+
+
+async def look_again(request: Request) -> Response:
+    """Show an answer in another view, compare its groups, or send it as a file."""
+    form, served, caller = form_of(request), served_of(request), caller_of(request)
+    planning = parts_of(request).planning
+    wanted = form.one("file")
+    if wanted:
+        return await planning.run(caller.person, _file, served, caller, form, wanted)
+    try:
+        answer, compared, asked, number = await planning.run(caller.person, _looked_up, served, caller, form)
+    except LapwingError as error:  # a comparison that cannot be made
+        refusal = refusal_of(error, served)
+        answer, _, asked, number = await planning.run(caller.person, _looked_up, served, caller, form, compare=False)
+        return await answer_page(request, answer, question=asked, entry=number, form=form, refusal=refusal)
+    return await answer_page(request, answer, question=asked, entry=number, form=form, compared=compared)
+
+
+def view_of(fields: Mapping[str, str]) -> dict[str, bool]:
+    """Return which views of an answer a form asks for."""
+    return {name: bool(fields.get(name)) for name in VIEWS}
+
+
+# --- which answer ---
+
+
+def _looked_up(
+    served: Served, caller: Caller, form: Form, compare: bool = True
+) -> tuple[Any, Comparison | None, ReleaseBody | None, int | None]:
+    """Return the answer that a form names in the view that it asks for, and its comparison, if any."""
+    views = view_of(form.values())
+    text, number = form.one("question"), form.one("entry")
+    asked: ReleaseBody | None = None
+    if text:
+        if not caller.may(Permission.ASK, served.name):
+            raise not_allowed()
+        asked = _question(text, views)
+        inquiry = Inquiry(served, caller.person, asked, caller.token)
+        answer: Any = inquiry.known() if inquiry.plan.parts else inquiry.released()  # the public number of rows
+        if answer is None:
+            raise Refusal(409, "InvalidRequest", "This question was not answered yet. Nothing was charged.")
+    elif not number:
+        raise _no_answer()
+    else:
+        answer = recorded_answer(served, caller, entry_number(number))
+        if isinstance(answer, Release):
+            answer = _viewed(answer, views)
+    compared = _compared(answer, form) if compare and isinstance(answer, Release) else None
+    return answer, compared, asked, int(number) if not text else None
+
+
+def _question(text: str, views: Mapping[str, bool]) -> ReleaseBody:
+    try:
+        return ReleaseBody.model_validate_json(text).model_copy(update=dict(views))
+    except ValidationError:
+        raise _no_answer() from None
+
+
+def _no_answer() -> Refusal:
+    return Refusal(400, "InvalidRequest", "The form does not say which answer. Nothing was charged.")
+
+
+def _viewed(release: Release, views: Mapping[str, bool]) -> Release:
+    made = release.at(simultaneous=views["simultaneous"])
+    made = made.nonnegative() if views["nonnegative"] else made
+    return made.suppressed() if views["suppress"] else made
+
+
+def _compared(release: Release, form: Form) -> Comparison | None:
+    """Return the comparison that a form asks for."""
+    verb = form.one("compare")
+    if verb not in COMPARISONS:
+        return None
+    if verb in ("share", "total"):
+        return release.share() if verb == "share" else release.total(over=form.one("by") or ())
+    by, of = _pair(form.one("of"))
+    other, to = _pair(form.one("to"))
+    if by != other:
+        raise Refusal(400, "InvalidRequest", "Compare two keys of the same column. Nothing was charged.")
+    made: Comparison = getattr(release, verb)(by=by, of=of, to=to)
+    return made
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Return the column and the key of an option of the form."""
+    column, _, key = text.partition("\n")
+    return column, key
+
+
+# --- the page ---
+
+
+async def answer_page(
+    request: Request,
+    answer: Any,
+    *,
+    question: ReleaseBody | None = None,
+    entry: int | None = None,
+    charged: str | None = None,
+    form: Form | None = None,
+    compared: Comparison | None = None,
+    refusal: Refusal | None = None,
+) -> Response:
+    """Return the page of an answer; ``charged`` is what it cost just now, None if nothing."""
+    fields = {} if form is None else form.values()
+    frame: dict[str, Any] = {
+        "question": "" if question is None else question.model_dump_json(),
+        "entry": entry,
+        "sql": "" if question is None else question.sql or "",
+        "epsilon": "" if question is None else str(question.epsilon),
+        "charged": charged,
+        "views": view_of(fields if question is None else question.model_dump()),
+        "compare": {name: fields.get(name, "") for name in ("compare", "of", "to", "by")},
+        "refusal": refusal,
+        "left": None,
+    }
+    if not isinstance(answer, Release):
+        return render(request, "found.html", text=answer.to_text(), **frame)
+    planning = parts_of(request).planning
+    shown = await planning.run(caller_of(request).person, _shown, answer, compared)
+    status = 200 if refusal is None else refusal.status
+    frame["left"] = _left(request)
+    return render(request, "answer.html", status, **shown, **frame)
+
+
+def _left(request: Request) -> str | None:
+    budget = served_of(request).budget(caller_of(request).person)
+    return None if budget["mine"] is None else str(budget["mine"]["remaining"])
+
+
+def _shown(release: Release, compared: Comparison | None) -> dict[str, Any]:
+    made: PageParts = release_parts(release, MOST_SHOWN) if compared is None else comparison_parts(compared)
+    return {
+        "title": made.title,
+        "header": Markup(made.header),  # escaped where they were made, as all of these
+        "numbers": [Markup(each) for each in made.numbers if each],
+        "about": [Markup(each) for each in made.about if each],
+        "paged": made.paged,
+        "is_comparison": compared is not None,
+        "number": release.entry,
+        "repeated": release.repeated,
+        "pictures": _pictures(release if compared is None else compared),
+        "files": files_here(),
+        "keys": _keys(release),
+        "several": release.plan.several is not None,
+    }
+
+
+def _keys(release: Release) -> list[dict[str, Any]]:
+    """Return the key columns and their keys, to choose what is compared."""
+    found = []
+    for each in release.key_columns:
+        if each.is_key:
+            texts = [str(value) for value in each.values]
+            found.append({"name": each.name, "keys": [(f"{each.name}\n{text}", text) for text in texts][:500]})
+    return found
+
+
+def _pictures(answer: Release | Comparison) -> dict[str, str] | None:
+    """Return the chart for light and dark pages, as addresses that hold it; None if it cannot be drawn here."""
+    if not 1 < len(answer) <= MOST_DRAWN:
+        return None
+    try:
+        drawn = {theme: picture(answer.plot(theme=theme), "svg") for theme in ("light", "dark")}
+    except (MissingLibrary, LapwingError):
+        return None
+    return {theme: f"data:image/svg+xml;base64,{base64.b64encode(data).decode()}" for theme, data in drawn.items()}
+
+
+def _file(served: Served, caller: Caller, form: Form, wanted: str) -> Response:
+    answer, compared, _, _ = _looked_up(served, caller, form)
+    if not isinstance(answer, Release) or wanted not in FILES:
+        raise Refusal(400, "InvalidRequest", "There is no such file of this answer. Nothing was charged.")
+    made = file_of(answer if compared is None else compared, wanted)
+    name = f"{served.name}-{answer.entry or 'rows'}{'-' + form.one('compare') if compared else ''}"
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name)
+    headers = {"Content-Disposition": f'attachment; filename="{name}{FILES[wanted].ending}"'}
+    return Response(made, headers=headers, media_type=FILES[wanted].media)
+
+
+ROUTES = [
+    RouteDeclaration("GET", "/sources/{source}/entries/{entry}", Permission.DESCRIBE, entry, None, page=True),
+    RouteDeclaration("POST", "/sources/{source}/answer", Permission.DESCRIBE, look_again, None, page=True),
+]

@@ -1,0 +1,277 @@
+"""The page on which people ask: SQL, its plan while they type, what it costs, and the release after a confirmation.
+
+Everything works as plain forms; the script of the page sends the same forms.  Nothing is charged before a form says
+``release``, which only the page that names the cost does.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ... import exact
+from ...errors import InvalidRequest, LapwingError
+from ...question.condition import FUNCTIONS
+from ..ask_routes import answer_or_job, inquiry_of
+from ..asking import PlanBody, ReleaseBody, planned
+from ..parts import caller_of, parts_of, served_of
+from ..permissions import Permission
+from ..refusals import Refusal, refusal_of
+from ..routing import RouteDeclaration
+from ..sessions import Form, form_of
+from ..sources import Served
+from ..work import Answered
+from .answers import answer_page, view_of
+from .columns import column_shown, is_grouping, is_number
+from .curve import curves, ladder, short
+from .home import EXAMPLE_ROWS, gauges, shown_example
+from .shell import has_page, render
+
+_PATH = "/sources/{source}/ask"
+PATIENCE = 5
+"""How many seconds a browser waits for an answer before it is shown a job."""
+
+MOST_COMPLETED = 2000
+"""How many keys the page offers to complete."""
+
+STATISTICS = {
+    "count": ("number of rows", "COUNT(*)"),
+    "sum": ("sum", "SUM({})"),
+    "mean": ("mean", "AVG({})"),
+    "median": ("median", "MEDIAN({})"),
+    "p10": ("10 % quantile", "QUANTILE_CONT({}, 0.1)"),
+    "p90": ("90 % quantile", "QUANTILE_CONT({}, 0.9)"),
+    "stddev": ("standard deviation", "STDDEV_SAMP({})"),
+    "min": ("minimum", "MIN({})"),
+    "max": ("maximum", "MAX({})"),
+}
+"""What can be picked, with its words and its SQL."""
+
+
+def show(request: Request) -> Response:
+    """Show the form for a question."""
+    return _form(request, {"sql": _first(served_of(request)), "epsilon": _usual(_left(request))})
+
+
+async def ask(request: Request) -> Response:
+    """Plan a question, ask for a confirmation, or release it, as the form says."""
+    form = form_of(request)
+    step, fields = form.one("step", "plan"), _fields(form)
+    if step == "edit":
+        return _form(request, fields)
+    try:
+        if step == "release":
+            return await _release(request, fields)
+        if step == "confirm":
+            return await _confirm(request, fields)
+        shown = await _plan(request, fields)
+    except (Refusal, LapwingError) as error:
+        refusal = _told(request, error)
+        return _form(request, fields, status=refusal.status, refusal=refusal)
+    return _form(request, fields, plan=shown)
+
+
+async def follow(request: Request) -> Response:
+    """Return the plan of what is typed just now, as a piece of the page."""
+    fields = _fields(form_of(request))
+    try:
+        shown = await _plan(request, fields)
+    except (Refusal, LapwingError) as error:
+        refusal = _told(request, error)
+        return render(request, "plan-refused.html", refusal=refusal, **_more_budget(request, refusal))
+    return render(request, "plan.html", plan=shown)
+
+
+# --- what is asked ---
+
+
+def _fields(form: Form) -> dict[str, str]:
+    names = ("sql", "epsilon", "simultaneous", "nonnegative", "suppress")
+    return {name: form.one(name) for name in names}
+
+
+def _asking(fields: dict[str, str]) -> ReleaseBody:
+    """Return the question of a form; whatever does not fit is refused."""
+    if not fields["sql"]:
+        raise InvalidRequest("Nothing is asked", "Write one SELECT, or pick a statistic.")
+    if not fields["epsilon"]:
+        raise InvalidRequest("ε is missing", "Give a number such as 0.1.")
+    try:
+        return ReleaseBody.model_validate({"sql": fields["sql"], "epsilon": fields["epsilon"], **view_of(fields)})
+    except ValidationError:
+        raise InvalidRequest("The question is too long", "A text has at most 100,000 characters.") from None
+
+
+def _told(request: Request, error: Refusal | LapwingError) -> Refusal:
+    return error if isinstance(error, Refusal) else refusal_of(error, served_of(request))
+
+
+def _first(served: Served) -> str:
+    """Return a question to begin with."""
+    columns = served.description["columns"]
+    number = next((name for name, each in columns.items() if is_number(each)), None)
+    key = next((name for name, each in columns.items() if is_grouping(each) and not is_number(each)), None)
+    asked = ["COUNT(*) AS n", *([] if number is None else [f"AVG({quoted(number)}) AS mean"])]
+    select = ([] if key is None else [quoted(key)]) + asked
+    group = "" if key is None else f"\nGROUP BY {quoted(key)}"
+    return f"SELECT {', '.join(select)}\nFROM {quoted(served.name)}{group}"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    plain = name.isascii() and name.isidentifier() and name.upper() not in (*FUNCTIONS, *_WORDS)
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+_WORDS = ("SELECT", "FROM", "WHERE", "GROUP", "BY", "ORDER", "HAVING", "LIMIT", "AND", "OR", "NOT", "IN", "BETWEEN",
+          "IS", "NULL", "AS", "CASE", "WHEN", "THEN", "ELSE", "END", "ROLLUP", "CUBE", "DATE", "TABLE", "ALL", "SETS",
+          "WITH", "ON", "TO", "SET", "DESC", "ASC", "DISTINCT", "UNION", "JOIN", "USING", "VALUES")  # fmt: skip
+
+
+def _left(request: Request) -> Fraction:
+    """Return what the caller may still spend."""
+    served, person = served_of(request), caller_of(request).person
+    mine, total = served.cap(person), served.ledger.budget()
+    return total.remaining if mine is None else min(mine.remaining, total.remaining)
+
+
+def _usual(left: Fraction) -> str:
+    """Return an ε to begin with: a tenth of what is left, at most 0.1, with one digit."""
+    return next((each for each in reversed(ladder(left)) if Fraction(each) <= min(left / 10, Fraction(1, 10))), "0.1")
+
+
+# --- plan ---
+
+
+async def _plan(request: Request, fields: dict[str, str]) -> dict[str, Any]:
+    served, left = served_of(request), _left(request)
+    asking = _asking(fields)
+    body = PlanBody.model_validate({"sql": asking.sql, "epsilon": asking.epsilon})
+    planning = parts_of(request).planning
+    return await planning.run(caller_of(request).person, _planned, served, body, left)
+
+
+def _planned(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]:
+    """Return a plan for a template: each error, the curve, and what is left after; no data is read."""
+    plan = planned(served, body)
+    cost = Fraction(plan["epsilon"]) if plan["measurements"] or plan["tables"] else Fraction(0)
+    statistics = [
+        {
+            "name": each["name"],
+            "kind": each["kind"],
+            "unit": each.get("unit") or "",
+            "margin": None if each["margin"] is None else short(float(each["margin"])),
+            "together": None if each["simultaneous_margin"] is None else short(float(each["simultaneous_margin"])),
+            "nothing": each["says_nothing"],
+            "assumes": each["assumes"],
+        }
+        for each in plan["columns"]
+    ]
+    return {
+        "statistics": statistics,
+        "groups": plan["groups"],
+        "rows": plan["rows"],
+        "epsilon": plan["epsilon"],
+        "cost": exact.text(cost),
+        "left": exact.text(left),
+        "after": exact.text(left - cost) if cost <= left else None,
+        "percent": 100.0 if not left else round(min(float(cost / left), 1.0) * 100, 1),
+        "notes": plan["notes"],
+        "sql": plan["sql"],
+        "curves": curves(served, body, plan, ladder(left)),
+    }
+
+
+# --- release ---
+
+
+async def _confirm(request: Request, fields: dict[str, str]) -> Response:
+    """Show what a release would cost; what was answered before is shown at once, at no charge."""
+    inquiry = await inquiry_of(request, _asking(fields))
+    known = await parts_of(request).planning.run(caller_of(request).person, inquiry.known)
+    if known is not None:
+        return await answer_page(request, known, question=inquiry.asking, charged=None)
+    shown = await _plan(request, fields)
+    if shown["after"] is None:
+        raise Refusal(
+            409, "BudgetExceeded", f"ε = {shown['cost']} was asked, and {shown['left']} is left for you. No row was "
+            "read and nothing was charged. Ask for a smaller ε, or ask the owner for more.",
+        )  # fmt: skip
+    return render(request, "confirm.html", fields=fields, plan=shown)
+
+
+async def _release(request: Request, fields: dict[str, str]) -> Response:
+    """Release, and show the answer, or the job that it has become."""
+    parts = parts_of(request)
+    inquiry = await inquiry_of(request, _asking(fields))
+    found = await answer_or_job(request, inquiry, min(PATIENCE, parts.settings.seconds))
+    if not isinstance(found, Answered):
+        return RedirectResponse(f"/sources/{inquiry.served.name}/jobs/{found['job']}", 303)
+    release = await parts.planning.run(inquiry.person, inquiry.known if inquiry.plan.parts else inquiry.released)
+    if release is None:
+        raise Refusal(409, "InvalidRequest", "The answer is recorded, and cannot be shown now. Ask again: it is free.")
+    cost = exact.text(inquiry.plan.epsilon) if inquiry.plan.parts and not found.repeated else None
+    return await answer_page(request, release, question=inquiry.asking, charged=cost)
+
+
+# --- the page ---
+
+
+def _form(
+    request: Request, fields: dict[str, str], *, status: int = 200, plan: Any = None, refusal: Refusal | None = None
+) -> Response:
+    """Return the page with what was typed."""
+    served = served_of(request)
+    columns = served.description["columns"]
+    shown = [column_shown(name, each) for name, each in columns.items()]
+    usual = {"simultaneous": "", "nonnegative": "", "suppress": ""}
+    return render(
+        request,
+        "ask.html",
+        status,
+        fields={**usual, **fields},
+        plan=plan,
+        refusal=refusal,
+        ladder=ladder(_left(request)),
+        numbers=[quoted(name) for name, each in columns.items() if is_number(each)],
+        groupings=[quoted(name) for name, each in columns.items() if is_grouping(each)],
+        statistics=[(sql, words) for words, sql in STATISTICS.values()],
+        example=shown_example(served),
+        rows=EXAMPLE_ROWS,
+        completion={"table": quoted(served.name), "words": _completions(served.name, shown)},
+        **_more_budget(request, refusal),
+        **gauges(served, caller_of(request)),
+    )
+
+
+def _completions(source: str, columns: list[dict[str, Any]]) -> list[list[str]]:
+    """Return what the page completes, each with what it is."""
+    found = [[quoted(source), "the source"]]
+    found += [[quoted(each["name"]), each["title"] or each["what"]] for each in columns]
+    found += [[f"{name}(", "function"] for name in FUNCTIONS]
+    keys = [
+        ["'" + key["key"].replace("'", "''") + "'", key["label"] or f"key of {each['name']}"]
+        for each in columns
+        for key in each["keys"]
+    ]
+    words = ["SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "BETWEEN", "IN"]
+    return [*found, *keys[:MOST_COMPLETED], *([word, ""] for word in words)]
+
+
+def _more_budget(request: Request, refusal: Refusal | None) -> dict[str, Any]:
+    """Return where to ask for more, if that is what is missing."""
+    short_of = refusal is not None and refusal.name == "BudgetExceeded"
+    path = "/sources/{source}/requests"
+    there = short_of and has_page(request.scope, path)
+    return {"more_budget": path.replace("{source}", served_of(request).name) if there else None}
+
+
+ROUTES = [
+    RouteDeclaration("GET", _PATH, Permission.ASK, show, None, page=True),
+    RouteDeclaration("POST", _PATH, Permission.ASK, ask, None, page=True),
+    RouteDeclaration("POST", f"{_PATH}/plan", Permission.ASK, follow, None, page=True),
+]

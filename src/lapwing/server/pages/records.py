@@ -1,0 +1,167 @@
+"""Pages about what was asked: my questions and jobs; for owners and auditors, the whole ledger and its verification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ... import exact
+from ...errors import LapwingError, LedgerError
+from ...ledger.entry import Entry
+from ..asking import Inquiry, ReleaseBody, entry_number
+from ..jobs import shown
+from ..parts import caller_of, parts_of, served_of
+from ..permissions import Permission
+from ..refusals import Refusal, refusal_of
+from ..routing import RouteDeclaration
+from ..sessions import form_of
+from ..sources import Served
+from .answers import answer_page
+from .home import gauge, gauges
+from .shell import render
+
+_SOURCE = "/sources/{source}"
+LISTED = 100
+"""How many entries a page lists."""
+
+
+def history(request: Request) -> Response:
+    """Show what I asked, what it cost, and my jobs."""
+    served, caller = served_of(request), caller_of(request)
+    charges = [each for each in served.ledger.entries() if each.kind == "charge" and served.is_asked_by(each)]
+    mine = [told(each, {}) for each in charges if each.analyst == caller.person]
+    jobs = [_job(each) for each in parts_of(request).jobs.mine(caller.person, served.name)]
+    open_jobs = [each for each in jobs if each["state"] in ("open", "failed")]
+    return render(
+        request, "history.html", entries=mine[::-1][:LISTED], older=max(len(mine) - LISTED, 0), jobs=open_jobs,
+        **gauges(served, caller),
+    )  # fmt: skip
+
+
+async def job(request: Request, job: str) -> Response:
+    """Show how a job of mine is doing; when it is done, its answer."""
+    parts, served, caller = parts_of(request), served_of(request), caller_of(request)
+    row = await parts.planning.run(caller.person, parts.jobs.one, caller.person, served.name, job)
+    if row["state"] != "done":
+        headers = {"Refresh": "5"} if row["state"] == "open" else {}
+        return render(request, "job.html", headers=headers, job=_job(shown(row)))
+    asking = ReleaseBody.model_validate_json(row["question"])
+    try:
+        answer = await parts.planning.run(caller.person, _answer_of, served, caller.person, asking)
+    except LapwingError as error:
+        raise refusal_of(error, served) from None
+    return await answer_page(request, answer, question=asking, charged=None)
+
+
+def _answer_of(served: Served, person: str, asking: ReleaseBody) -> Any:
+    inquiry = Inquiry(served, person, asking)
+    release = inquiry.known() if inquiry.plan.parts else inquiry.released()  # the public number of rows
+    if release is None:
+        raise Refusal(409, "InvalidRequest", "The source has changed since: the answer is in the ledger, by its entry.")
+    return release
+
+
+def cancel(request: Request, job: str) -> Response:
+    """Cancel a job of mine; what was charged stays charged."""
+    served = served_of(request)
+    parts_of(request).jobs.cancel(caller_of(request).person, served.name, job)
+    return RedirectResponse(f"/sources/{served.name}/history", 303)
+
+
+def _job(row: Mapping[str, Any]) -> dict[str, Any]:
+    asked = row["question"]
+    return {**row, "sql": asked.get("sql") or "", "epsilon": asked.get("epsilon"), "made": _time(row["made"])}
+
+
+# --- the ledger ---
+
+
+def ledger(request: Request) -> Response:
+    """Show the ledger: what is left, who spent what, and every entry, the newest first."""
+    return _ledger(request)
+
+
+def verify(request: Request) -> Response:
+    """Check all hashes, sums and answers; and that a head which was kept elsewhere is among them."""
+    served, head = served_of(request), form_of(request).one("head")
+    try:
+        count = served.ledger.verify(head or None)
+    except LedgerError as error:  # what is wrong is what an auditor asks
+        return _ledger(request, {"wrong": served.public_text(str(error)), "kept": head}, 409)
+    except LapwingError as error:
+        return _ledger(request, {"wrong": refusal_of(error, served).message, "kept": head}, 400)
+    return _ledger(request, {"sound": count, "kept": head, "wrong": ""})
+
+
+def _ledger(request: Request, verified: Mapping[str, Any] | None = None, status: int = 200) -> Response:
+    served, caller = served_of(request), caller_of(request)
+    kept = served.ledger
+    entries = kept.entries()
+    answers = {each.charge: each.number for each in entries if each.kind == "answer"}
+    others = {each.number for each in entries if not served.is_asked_by(each)}
+    mine = [each for each in entries if others.isdisjoint((each.number, each.charge))]
+    before = request.query_params.get("before", "")
+    first = [each for each in mine if not before or each.number < entry_number(before)]
+    some: Sequence[Entry] = first[::-1][:LISTED]
+    return render(
+        request,
+        "ledger.html",
+        status,
+        entries=[told(each, answers) for each in some],
+        next_page=some[-1].number if len(first) > LISTED else None,
+        analysts=[{"name": each.analyst, **gauge(each)} for each in kept.analysts()],
+        head=kept.head,
+        verified=verified,
+        **gauges(served, caller),
+    )
+
+
+KINDS = {
+    "open": "ledger opened", "charge": "question", "answer": "answer", "analyst": "cap", "total": "total",
+    "request": "request for more", "grant": "request granted", "decline": "request declined",
+    "withdraw": "request withdrawn",
+}  # fmt: skip
+"""What kinds of entries are called."""
+
+
+def told(entry: Entry, answers: Mapping[int | None, int]) -> dict[str, Any]:
+    """Return an entry for a template."""
+    asked = entry.question if isinstance(entry.question, dict) else {}
+    return {
+        "number": entry.number,
+        "time": _time(entry.time),
+        "kind": KINDS.get(entry.kind, entry.kind),
+        "is_charge": entry.kind == "charge",
+        "analyst": entry.analyst or "",
+        "query": str(asked.get("query") or _what(asked)),
+        "epsilon": "" if entry.epsilon is None else exact.text(entry.epsilon),
+        "note": entry.note or "",
+        "spent": exact.text(entry.spent),
+        "answered": entry.answered or entry.number in answers,
+        "charge": entry.charge,
+        "hash": entry.hash,
+    }
+
+
+def _what(asked: Mapping[str, Any]) -> str:
+    """Return what was asked, if it was no query."""
+    if "keys_per_person" in asked:
+        return "keys that are not public"
+    return "rows per person" if "borders" in asked else ""
+
+
+def _time(text: str) -> str:
+    """Return a time to the minute, in UTC."""
+    return f"{text[:10]} {text[11:16]}"
+
+
+ROUTES = [
+    RouteDeclaration("GET", f"{_SOURCE}/history", Permission.ASK, history, None, page=True),
+    RouteDeclaration("GET", f"{_SOURCE}/jobs/{{job}}", Permission.ASK, job, None, page=True),
+    RouteDeclaration("POST", f"{_SOURCE}/jobs/{{job}}/cancel", Permission.ASK, cancel, None, page=True),
+    RouteDeclaration("GET", f"{_SOURCE}/ledger", Permission.AUDIT, ledger, None, page=True),
+    RouteDeclaration("POST", f"{_SOURCE}/ledger", Permission.AUDIT, verify, None, page=True),
+]

@@ -1,0 +1,265 @@
+"""The pages to ask: plan, confirmation, release, views and files of answers, history and ledger."""
+
+import csv
+import html
+import io
+import json
+import re
+import zipfile
+from fractions import Fraction
+
+import openpyxl
+import pytest
+
+from lapwing.server.pages.asks import quoted
+from lapwing.server.pages.curve import ladder
+from lapwing.server.pages.files import FILES
+from lapwing.server.permissions import Role
+
+from .conftest import ASKED, CANARY
+from .test_pages import csrf, look, send, sign_in
+
+ASK = "/sources/visits/ask"
+
+
+class Visitor:
+    """A person in a browser."""
+
+    def __init__(self, server, who):
+        self.server, self.cookie = server, sign_in(server, who)
+        self.csrf = csrf(server, self.cookie)
+
+    def get(self, path):
+        return look(self.server, path, self.cookie)
+
+    def post(self, path, **fields):
+        return send(self.server, path, {"csrf": self.csrf, **fields}, self.cookie)
+
+    def ask(self, step, sql=ASKED, epsilon="0.5", **more):
+        return self.post(ASK, step=step, sql=sql, epsilon=epsilon, **more)
+
+
+@pytest.fixture
+def ana(server):
+    return Visitor(server, "ana")
+
+
+def hidden(page, name):
+    return html.unescape(re.search(f'<input type="hidden" name="{name}" value="([^"]*)"', page.text)[1])
+
+
+def test_a_question_is_planned_confirmed_and_released_and_then_free(ana, server):
+    first = ana.get(ASK)
+    assert "SELECT ward, COUNT(*) AS n, AVG(cost) AS mean" in html.unescape(first.text)
+    planned = ana.ask("plan")
+    assert "± 11" in planned.text
+    assert "of 2 left to you; 1.5 after it" in planned.text
+    confirm = ana.ask("confirm")
+    assert "Release for ε = 0.5?" in confirm.text
+    assert hidden(confirm, "sql") == ASKED
+    assert server.ledger.spent == 0
+    released = ana.ask("release")
+    assert "Released for ε = 0.5." in released.text
+    assert "1.5 is left to you" in released.text
+    assert server.ledger.spent == Fraction(1, 2)
+    for step in ("confirm", "release"):
+        again = ana.ask(step)
+        assert "A recorded answer: nothing was charged." in again.text
+    assert server.ledger.spent == Fraction(1, 2)
+    answer = server.release("ana").json
+    for row in answer["rows"]:
+        assert row["ward"] in released.text
+        assert f"{row['n']['value']:,}" in released.text
+
+
+def test_the_plan_follows_as_a_piece_of_a_page_and_reads_nothing(ana, server):
+    before = server.ledger.head
+    piece = ana.post(f"{ASK}/plan", sql=ASKED, epsilon="0.1")
+    assert piece.status == 200
+    assert "<html" not in piece.text
+    assert "polyline" in piece.text
+    assert "falls from" in piece.text
+    wrong = ana.post(f"{ASK}/plan", sql="SELECT AVG(salary) FROM visits", epsilon="0.1")
+    assert "salary" in wrong.text
+    assert "<script" not in ana.post(f"{ASK}/plan", sql="SELECT <script>", epsilon="0.1").text
+    for fields in ({"sql": ""}, {"epsilon": ""}, {"epsilon": "x"}, {"sql": "x" * 200_000}):
+        assert 'class="bad"' in ana.post(f"{ASK}/plan", **{"sql": ASKED, "epsilon": "1", **fields}).text
+    assert server.ledger.head == before
+
+
+def test_a_budget_that_is_spent_is_said_before_and_at_the_release(ana, server):
+    refused = ana.ask("confirm", epsilon="3")
+    assert refused.status == 409
+    assert "2 is left for you" in refused.text
+    assert "nothing was charged" in refused.text
+    refused = ana.ask("release", epsilon="3")
+    assert refused.status == 409
+    assert "2" in refused.text
+    assert server.ledger.spent == 0
+    assert html.escape(ASKED) in refused.text  # what was typed is still there
+
+
+def test_someone_without_a_cap_can_plan_and_releases_nothing(server):
+    server.app.access.add_role("mona", "visits", Role.ANALYST)
+    server.tokens["mona"] = server.app.access.make_token("mona").text
+    mona = Visitor(server, "mona")
+    assert "You have no cap yet" in mona.get(ASK).text
+    assert "± 11" in mona.ask("plan").text
+    answer = mona.ask("release")
+    assert answer.status == 409
+    assert "has no cap for you" in answer.text
+
+
+def test_an_answer_has_views_comparisons_and_files_at_no_charge(ana, server):
+    page = ana.ask("release")
+    spent = server.ledger.spent
+    question = hidden(page, "question")
+    seen = ana.post("/sources/visits/answer", question=question, simultaneous="1", suppress="1")
+    assert "error bars for all cells at once" in seen.text
+    keys = {"of": "ward\nnorth", "to": "ward\nsouth"}
+    for verb, words in (("difference", "Difference by ward: north minus south"), ("ratio", "Ratio by ward"),
+                        ("total", "Total over ward")):  # fmt: skip
+        found = ana.post("/sources/visits/answer", question=question, compare=verb, **keys)
+        assert (found.status, words in found.text) == (200, True), verb
+    wrong = ana.post("/sources/visits/answer", question=question, compare="difference", of="ward\nnorth", to="ward\nx")
+    assert wrong.status == 400
+    assert "n and cost by ward" in wrong.text  # the answer is still there
+    other = ana.post("/sources/visits/answer", question=question, compare="ratio", of="ward\nnorth", to="age\n1")
+    assert other.status == 400
+    assert server.ledger.spent == spent
+
+
+def test_all_files_of_an_answer_are_what_they_are_called(ana, server):
+    question = hidden(ana.ask("release"), "question")
+    spent, made = server.ledger.spent, {}
+    for kind in FILES:
+        answer = ana.post("/sources/visits/answer", question=question, file=kind)
+        assert answer.status == 200, (kind, answer.text)
+        assert answer.headers["content-disposition"].startswith('attachment; filename="visits-')
+        assert answer.headers["content-type"] == FILES[kind].media
+        assert CANARY.encode() not in answer.body
+        made[kind] = answer.body
+    rows = list(csv.DictReader(io.StringIO(made["csv"].decode())))
+    expected = json.loads(made["json"])["rows"]
+    assert [row["ward"] for row in rows] == [row["ward"] for row in expected] == ["north", "south", "elsewhere"]
+    assert [int(row["n"]) for row in rows] == [row["n"]["value"] for row in expected]
+    assert made["parquet"][:4] == b"PAR1"
+    assert openpyxl.load_workbook(io.BytesIO(made["xlsx"])).sheetnames
+    assert "data.sdmx.csv" in zipfile.ZipFile(io.BytesIO(made["sdmx"])).namelist()
+    assert {"data.csv", "data.xlsx", "report.html", "README.txt"} <= set(
+        zipfile.ZipFile(io.BytesIO(made["package"])).namelist()
+    )
+    assert made["html"].startswith(b"<!DOCTYPE html>")
+    assert b"<svg" in made["svg"]
+    assert made["png"].startswith(b"\x89PNG")
+    assert ana.post("/sources/visits/answer", question=question, file="exe").status == 400
+    assert server.ledger.spent == spent
+
+
+def test_an_answer_that_was_not_released_is_not_shown(ana, server):
+    asked = json.dumps({"sql": ASKED, "epsilon": "0.25"})
+    for fields in ({"question": asked}, {"question": asked, "file": "csv"}):
+        answer = ana.post("/sources/visits/answer", **fields)
+        assert (answer.status, "was not answered yet" in answer.text) == (409, True)
+    for text in ("{}", "x", '{"sql": 1}', "[]", '{"sql": "x", "epsilon": 0.5}'):
+        assert ana.post("/sources/visits/answer", question=text).status == 400
+    assert ana.post("/sources/visits/answer").status == 400
+    assert ana.post("/sources/visits/answer", entry="x").status == 404
+    assert server.ledger.spent == 0
+
+
+def test_answers_of_others_are_seen_by_their_question_alone(ana, server):
+    question = hidden(ana.ask("release"), "question")
+    entry = max(each.number for each in server.ledger.entries() if each.kind == "charge")
+    bob, audrey = Visitor(server, "bob"), Visitor(server, "audrey")
+    assert bob.get(f"/sources/visits/entries/{entry}").status == 404
+    assert bob.post("/sources/visits/answer", entry=str(entry), file="csv").status == 404
+    assert bob.post("/sources/visits/answer", question=question).status == 200  # as if bob had asked it: free
+    assert audrey.get(f"/sources/visits/entries/{entry}").status == 200
+    assert audrey.post("/sources/visits/answer", entry=str(entry), file="csv").status == 200
+    assert audrey.post("/sources/visits/answer", question=question).status == 404  # an auditor asks nothing
+    assert audrey.get(ASK).status == 404
+    assert bob.get("/sources/visits/history").text.count("Entry ") == 0
+
+
+def test_history_lists_what_i_was_charged_for(ana):
+    assert "charged for nothing yet" in ana.get("/sources/visits/history").text
+    ana.ask("release")
+    page = ana.get("/sources/visits/history")
+    number = re.search(r"/sources/visits/entries/(\d+)", page.text)[1]
+    entry = ana.get(f"/sources/visits/entries/{number}")
+    assert "A recorded answer" in entry.text
+    assert "by ward" in entry.text
+    sql, epsilon = hidden(page, "sql"), hidden(page, "epsilon")
+    assert html.escape(sql) in ana.ask("edit", sql=sql, epsilon=epsilon).text.replace("&#34;", "&quot;")
+    assert "A recorded answer" in ana.ask("confirm", sql=sql, epsilon=epsilon).text
+
+
+def test_a_long_question_becomes_a_job_whose_page_ends_with_the_answer(ana, server, monkeypatch):
+    monkeypatch.setattr("lapwing.server.pages.asks.PATIENCE", 0)
+    answer = ana.ask("release")
+    assert answer.status == 303
+    page = ana.get(answer.headers["location"])
+    for _ in range(600):
+        if "refresh" not in page.headers:
+            break
+        assert "It is being answered" in page.text
+        page = ana.get(answer.headers["location"])
+    assert "A recorded answer" in page.text
+    assert server.ledger.spent == Fraction(1, 2)
+    bob = Visitor(server, "bob")
+    assert bob.get(answer.headers["location"]).status == 404
+    assert bob.post(f"{answer.headers['location']}/cancel").status == 404
+
+
+def test_the_ledger_shows_who_asked_what_and_verifies(ana, server):
+    head = server.ledger.head
+    ana.ask("release")
+    audrey = Visitor(server, "audrey")
+    page = audrey.get("/sources/visits/ledger")
+    for shown in ("ana", "AVG(&#34;cost&#34;)", "ε = 1.5 left", server.ledger.head):
+        assert shown in page.text
+    assert "Sound." in audrey.post("/sources/visits/ledger").text
+    assert "the head that you kept is among them" in audrey.post("/sources/visits/ledger", head=head).text
+    wrong = audrey.post("/sources/visits/ledger", head="0" * 64)
+    assert wrong.status == 409
+    assert "Sound." not in wrong.text
+    assert "visits.ledger" not in wrong.text
+    assert ana.get("/sources/visits/ledger").status == 404
+
+
+def test_a_long_ledger_is_shown_in_pieces(server, monkeypatch):
+    monkeypatch.setattr("lapwing.server.pages.records.LISTED", 3)
+    olga = Visitor(server, "olga")
+    for cap in range(3, 8):
+        server.ledger.set_cap("ana", cap)
+    page, seen = olga.get("/sources/visits/ledger"), []
+    while True:
+        seen += map(int, re.findall(r'<th scope="row" class="key">(\d+)</th>', page.text))
+        older = re.search(r"/sources/visits/ledger\?before=\d+", page.text)
+        if older is None:
+            break
+        page = olga.get(older[0])
+    assert seen == sorted(seen, reverse=True) == list(range(len(server.ledger.entries()), 0, -1))
+    assert olga.get("/sources/visits/ledger?before=x").status == 404
+
+
+def test_questions_that_cost_nothing_need_no_confirmation_of_costs(ana, server):
+    assert ana.post(ASK, step="nonsense", sql=ASKED, epsilon="0.5").status == 200
+    assert server.ledger.spent == 0
+
+
+@pytest.mark.parametrize("left", ["2", "0.5", "10", "0.001", "3.7", "0", "1000"])
+def test_the_slider_has_round_values_up_to_what_is_left(left):
+    values = [Fraction(each) for each in ladder(Fraction(left))]
+    assert values == sorted(set(values))
+    assert values[-1] == (Fraction(left) or 1)
+    assert 15 <= len(values) <= 20
+    assert values[0] >= values[-1] / 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "sql"), [("cost", "cost"), ("my col", '"my col"'), ('a"b', '"a""b"'), ("select", '"select"'), ("é", '"é"')]
+)
+def test_names_are_quoted_where_sql_needs_it(name, sql):
+    assert quoted(name) == sql
