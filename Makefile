@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test long oldest exports provider browser lines audit mutants generated cluster soak check format reference docs gallery screenshots bench coverage clean r
+.PHONY: help install demo quick test long oldest exports provider browser r container lines audit mutants generated cluster soak check format reference docs gallery screenshots bench coverage clean
 
 PYTHON ?= python3
 ROUNDS ?= 200
@@ -71,6 +71,9 @@ oldest: $(OLDEST)/.ready  ## run the fast tests with the oldest versions that py
 
 browser: $(READY)  ## look at the HTML pages in a real Chromium; pictures are kept in build/screenshots
 	$(BIN)/python -m pytest -q -s tests/browser
+
+container: $(READY)  ## take the steps of deploy/Containerfile in a clean root of Debian's packages, and ask the server in it; as root
+	$(BIN)/python deploy/prove.py
 
 r: $(READY)  ## check the R package, and let it ask a server on this machine
 	$(BIN)/python -m pytest -q tests/unit/server/test_r.py

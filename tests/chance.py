@@ -598,6 +598,12 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read": NO_NOISE,
         "test_tls_is_verified": NO_NOISE,
     },
+    "tests/unit/server/test_deploy.py": {
+        "test_an_analyst_asks_through_the_proxy": CHARGES,
+        "test_systemd_accepts_the_unit_and_finds_it_confined": NO_NOISE,
+        "test_the_health_check_asks_by_the_name_that_the_server_answers_to": NO_NOISE,
+        "test_the_proxy_ends_what_is_slow_or_called_by_another_name": NO_NOISE,
+    },
     "tests/unit/server/test_r.py": {
         "test_r_asks_a_real_server": CHARGES,
         "test_r_finds_nothing_wrong_with_the_package": CHARGES,

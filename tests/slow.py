@@ -28,6 +28,7 @@ SLOW = (
     "tests/unit/server/test_process.py",
     "tests/unit/server/test_sign_in.py",
     "tests/unit/client/test_sign_in.py",
+    "tests/unit/server/test_deploy.py",
     "tests/unit/server/test_r.py",
     "tests/unit/server/test_strangers.py",
     "tests/unit/ledger/test_requests.py::test_T25_of_owners_who_grant_at_once_one_does",

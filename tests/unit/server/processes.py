@@ -7,7 +7,13 @@ import socket
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from itertools import count
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 import lapwing as lw
 
@@ -18,6 +24,25 @@ def free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
+
+
+def write_certificate(folder):
+    """Write a certificate for this machine that signs itself, and its key; return their files."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name, now = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")]), datetime.now(UTC)
+    names = [x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName("localhost")]
+    certificate = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), False)
+        .add_extension(x509.BasicConstraints(True, None), True)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    pem, secret = folder / "certificate.pem", folder / "key.pem"
+    pem.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    forms = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, *forms))
+    return pem, secret
 
 
 class Process:

@@ -5,19 +5,15 @@ import signal
 import socket
 import ssl
 import threading
-from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from ipaddress import ip_address
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 import lapwing as lw
 from lapwing.ledger.ledger import Ledger
 
 from .conftest import ASKED
+from .processes import write_certificate
 
 
 def test_a_server_from_its_start_to_its_end(serve, folder):
@@ -84,19 +80,7 @@ def test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs(serve
 
 
 def test_tls_is_verified(serve, folder):
-    key = ec.generate_private_key(ec.SECP256R1())
-    name, now = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")]), datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-        .serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), False)
-        .add_extension(x509.BasicConstraints(True, None), True)
-        .sign(key, hashes.SHA256())
-    )  # fmt: skip
-    pem, secret = folder / "certificate.pem", folder / "key.pem"
-    pem.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    forms = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, *forms))
+    pem, secret = write_certificate(folder)
     options = ("--certificate", str(pem), "--key", str(secret), "--name", "127.0.0.1")
     server = serve(*options, scheme="https")
     assert server.connect("ana", certificates=str(pem)).sources == ["visits"]
