@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any
 from ..errors import InvalidParameter, InvalidSource, LapwingError, RequestError
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
+from ..ledger.search import charges_with
 from ..measure.quantiles import WITHOUT
 from ..plan.clipped import Clipped
 from ..plan.plan import Plan
@@ -159,9 +161,11 @@ def clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:
 
 def _latest(schema: Schema, name: str, ledger: Ledger) -> Bounds | None:
     """Return the last bounds of a column, over all rows, that the ledger holds for this version of the source."""
-    text = plan_bounds(schema, name, epsilon=1).query.text
-    for entry in reversed(ledger.entries()):
-        same = entry.answered and isinstance(entry.question, dict) and entry.question.get("query") == text
+    if not charges_with(ledger, " GROUP BY BIN("):
+        return None
+    text = json.dumps(plan_bounds(schema, name, epsilon=1).query.text)
+    for entry in charges_with(ledger, f'"query":{text}'):
+        same = entry.answered and isinstance(entry.question, dict)
         if same and entry.question == question(plan_bounds(schema, name, epsilon=entry.epsilon or 1)):
             answer = recall(schema, ledger, entry.number)
             return answer if isinstance(answer, Bounds) and answer.release.private else None

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ..ledger.ledger import Ledger
+from ..ledger.search import charges_with
 from ..plan.left_out import leaves_out
 from ..plan.plan import Plan
 from ..question.query import Query
@@ -33,7 +34,7 @@ def from_record(plan: Plan, ledger: Ledger, analyst: str | None) -> Release | No
     if own is not None and own.answered:
         return None
     same = {name: value for name, value in asked.items() if name not in _PARTS}
-    for entry in reversed(ledger.entries()):
+    for entry in charges_with(ledger, '"tables":'):
         held = entry.question
         if not (entry.answered and isinstance(held, dict) and "tables" in held):
             continue
