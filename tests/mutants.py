@@ -2510,6 +2510,82 @@ MUTANTS = (
         'if re.fullmatch(r"--[A-Za-z-]+", given):',
         'if given.startswith("--"):',
     ),
+    # --- the server ---
+    Mutant(
+        "a question by the server counts against no cap",
+        "T25",
+        "doors/server",
+        "server/asking.py",
+        "epsilon=self.asking.epsilon, analyst=self.person, **self._named",
+        "epsilon=self.asking.epsilon, analyst=None, **self._named",
+    ),
+    Mutant(
+        "a question that was answered is computed and charged again by the server",
+        "T27",
+        "doors/server",
+        "server/asking.py",
+        "            *self._statistics, epsilon=self.asking.epsilon, analyst=self.person, **self._named\n",
+        "            *self._statistics, epsilon=self.asking.epsilon, analyst=self.person,\n"
+        '            **{**self._named, "where": f"x <= {10 + len(self.served.ledger.entries())}"}\n',
+    ),
+    Mutant(
+        "the server says of a repeated question that it is new, with other numbers",
+        "T27",
+        "doors/server",
+        "server/asking.py",
+        '        "answer": dict(release.answer),\n',
+        '        "answer": {**release.answer, "cells": [[[int(n) + 1 for n in cell] for cell in part]'
+        ' for part in release.answer["cells"]]},\n',
+    ),
+    Mutant(
+        "a token that is limited to some sources gives the roles of all",
+        "T48",
+        "doors/server",
+        "server/access.py",
+        '            if scope is None or each["source"] in scope:\n',
+        "            if scope is None or scope:\n",
+    ),
+    Mutant(
+        "what a role may do is looked up for a source, and anyone with a role for it may do all",
+        "T48",
+        "doors/server",
+        "server/permissions.py",
+        "        return not ROLES[permission].isdisjoint(self.roles.get(source, frozenset()))\n",
+        "        return bool(self.roles.get(source, frozenset()))\n",
+    ),
+    Mutant(
+        "a source of others is told from one that is not there",
+        "T48",
+        "doors/server",
+        "server/routing.py",
+        "                raise not_allowed()\n            served = None\n",
+        "                code = 403 if source in request.app.state.parts.sources else 404\n"
+        '                raise Refusal(code, "NotAllowed", not_allowed().message)\n            served = None\n',
+    ),
+    Mutant(
+        "the text of a failing engine is sent to the client",
+        "T24",
+        "doors/server",
+        "server/refusals.py",
+        '            log.error("%s: %s", name, error)\n            return Refusal(status, name, message)\n',
+        '            return Refusal(status, name, f"{message} {error}")\n',
+    ),
+    Mutant(
+        "a question is charged though its job was cancelled or its token revoked",
+        "T46",
+        "doors/server",
+        "server/work.py",
+        "    check()\n    release = inquiry.released()\n",
+        "    release = inquiry.released()\n",
+    ),
+    Mutant(
+        "the log of the server has addresses in place of templates",
+        "T24",
+        "doors/server",
+        "server/gate.py",
+        "    return f\"{method} {getattr(route, 'path', UNKNOWN)}\"\n",
+        "    return f\"{method} {scope['path'] if route else UNKNOWN}\"\n",
+    ),
 )
 
 CANNOT_RUN = tuple(f"the check itself: {error}" for error in ("NameError", "ImportError", "SyntaxError"))

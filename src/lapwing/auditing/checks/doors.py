@@ -1,4 +1,4 @@
-"""Every way to ask is the same: Python, ``declare``, a source file from any folder, commands, and several at once.
+"""Every way to ask is the same: Python, ``declare``, a source file from any folder, commands, servers, several at once.
 
 The checks are exact and raise no false alarms.  Where processes race, they meet at the steps of the ledger.
 """
@@ -25,6 +25,7 @@ from ..tools.described import DESCRIBED, EVERY, Described, described, not_descri
 from ..tools.fields import SOURCE, TOGETHER, asking
 from ..tools.neighbors import SEED
 from .commands import compared, prepared
+from .served import served
 
 TENTH = Fraction(1, 10)
 
@@ -50,6 +51,7 @@ def doors(room: Room) -> Iterator[Finding]:
         totals=lambda: _other_total(room),
         processes=lambda: _processes(room),
         commands=lambda: _commands(room),
+        server=lambda: served(room),
     )
 
 
