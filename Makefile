@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test long oldest exports provider browser r container lines audit mutants generated cluster soak check format reference docs gallery screenshots bench coverage clean
+.PHONY: help install demo quick test long oldest exports provider browser r container lines audit mutants generated cluster soak server check format reference docs gallery screenshots bench coverage clean
 
 PYTHON ?= python3
 ROUNDS ?= 200
@@ -8,6 +8,7 @@ SAMPLE ?= 16
 SEED ?= 1
 JOBS ?= 2
 MINUTES ?= 60
+KILLS ?= 50
 BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
@@ -98,6 +99,9 @@ cluster: $(READY)  ## run the tests on Spark on a cluster of this machine, and o
 
 soak: $(READY)  ## run the tests that draw at random again and again: ROUNDS=200, or until MINUTES=60 are over
 	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --minutes $(MINUTES)
+
+server: $(READY)  ## run the tests of the server under load and failure: KILLS=50 times it is killed
+	LAPWING_KILLS=$(KILLS) $(BIN)/python -m pytest -q -s tests/unit/server/test_api.py tests/unit/server/test_load.py tests/unit/server/test_killed.py
 
 check: $(READY)  ## lint, types, layers, generated pages
 	$(BIN)/ruff check --output-format concise .

@@ -592,6 +592,15 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
     "tests/unit/client/test_sign_in.py": {
         "test_a_terminal_signs_in_with_a_real_provider_asks_and_signs_out": NO_NOISE,
     },
+    "tests/unit/server/test_api.py": {
+        "test_no_request_gets_an_answer_that_the_document_does_not_have": TRIED,
+    },
+    "tests/unit/server/test_killed.py": {
+        "test_T26_a_server_that_is_killed_at_random_moments_loses_nothing_and_charges_nothing_twice": TRIED,
+    },
+    "tests/unit/server/test_load.py": {
+        "test_T25_many_clients_are_charged_exactly_and_see_only_what_is_recorded": CHARGES,
+    },
     "tests/unit/server/test_process.py": {
         "test_a_server_from_its_start_to_its_end": CHARGES,
         "test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs": CHARGES,

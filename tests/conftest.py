@@ -31,6 +31,7 @@ NO_VALIDATORS = (
 
 NO_NGINX = "NO NGINX HERE: the proxy in front of the server is NOT TESTED; install nginx-light"
 NO_R = "NO R HERE: the R package is NOT TESTED; install r-base-core, r-cran-httr2 and r-cran-jsonlite"
+NO_SCHEMATHESIS = "NO SCHEMATHESIS HERE: the tests that use it are SKIPPED; `pip install schemathesis` to run them"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -51,7 +52,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    for missing in (NO_JAVA, NO_VALIDATORS, NO_PROVIDER, NO_NGINX, NO_R):
+    for missing in (NO_JAVA, NO_VALIDATORS, NO_PROVIDER, NO_NGINX, NO_R, NO_SCHEMATHESIS):
         if any(missing in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
             terminalreporter.write_line(missing, red=True, bold=True)
 

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from ..errors import LapwingError
 from .permissions import SERVER, Caller, Permission
@@ -24,6 +24,9 @@ from .sessions import check_form
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _REFUSALS = (400, 401, 404, 408, 409, 413, 429, 500, 503)
+
+_TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+"""What a route without a model answers."""
 
 OF_SERVER = (Permission.PUBLIC, Permission.SIGNED_IN, Permission.OPERATE)
 """Permissions that belong to no source."""
@@ -94,19 +97,23 @@ def add_routes(app: FastAPI, routes: list[RouteDeclaration], problem: Any) -> No
     """Add routes; ``problem`` is the model of errors."""
     for each in routes:
         each.endpoint.needs, each.endpoint.page = each.needs, each.page  # type: ignore[attr-defined]
+        answers: dict[int | str, dict[str, Any]] = {} if each.answers is not None else {200: _TEXT}
+        answers |= {code: {"model": model} for code, model in (*each.also, *((code, problem) for code in _REFUSALS))}
         app.router.add_api_route(
             each.path,
             each.endpoint,
             methods=[each.method],
             response_model=each.answers,
             status_code=each.status,
+            response_class=Response if each.answers is None else JSONResponse,
             route_class_override=GuardedRoute,
             operation_id=each.endpoint.__name__,
             include_in_schema=not each.page,
-            responses={
-                code: {"model": model} for code, model in (*each.also, *((code, problem) for code in _REFUSALS))
+            responses=answers,
+            openapi_extra={
+                "x-permission": each.needs.name.lower(),
+                **({"security": []} if each.needs is Permission.PUBLIC else {}),
             },
-            openapi_extra={"x-permission": each.needs.name.lower()},
         )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import threading
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -203,14 +204,20 @@ def server(start):
 
 
 @pytest.fixture
-def serve(folder):
+def serve_in():
     """A function that starts ``lapwing serve`` for a folder; all that still run are killed after the test."""
     begun = []
 
-    def begin(*options, wait=True, **more):
+    def begin(folder, *options, wait=True, **more):
         begun.append(Process(folder, *options, **more))
         return begun[-1].wait() if wait else begun[-1]
 
     yield begin
     for each in begun:
         each.kill()
+
+
+@pytest.fixture
+def serve(serve_in, folder):
+    """The same for the prepared folder."""
+    return partial(serve_in, folder)
