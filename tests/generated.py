@@ -1,9 +1,13 @@
 """Builds with a fault that a rule made, not a person: ``make generated`` runs a sample of them.
 
 ``tests.changes`` makes the faults, in the modules that privacy depends on.  Each mutant is a copy of the package with
-one change.  It is tried by the audit, check by check with the quick ones first, and by the tests of ``make quick``,
-those of its own folder first.  A mutant counts as killed when a finding or a test fails, when it cannot be imported,
-or when it is ended after a time in which the intact build is done several times over; the summary tells these apart.
+one change.  It is tried by the audit, up to the first finding that fails, and by the tests of ``make quick``, those of
+its own folder first.  A mutant counts as killed when a finding or a test fails, when it cannot be imported, or when it
+is ended after a time in which the intact build is done several times over; the summary tells these apart.
+
+All checks try a mutant that none of them sees, so their order changes nothing but the time: what sees most in a second
+comes first.  ``--either`` leaves the tests of a mutant out if the audit has seen it, and tells only the two shares that
+then are known: that of the audit, and that of both together.
 
 A sample is uniform over all mutants except those of tests/equivalent.toml, which change nothing that is promised.
 The first N of a seed are also the first of any larger sample.  Every result is appended to a file at once: a run that
@@ -23,16 +27,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from signal import SIGXCPU
 from threading import Lock
 from time import monotonic
 
 import click
 
-from lapwing.auditing.audit import CHECKS
 from lapwing.auditing.tools.certify import least_share, most_share
 
 from .changes import RULES, Change, changes
-from .mutants import PACKAGE, audit_words, build, failed_findings, ran
+from .mutants import PACKAGE, audit_words, build, failures, ran
 
 _ENGINE = (
     "cells", "computing", "dialect", "duckdb", "joins", "keys", "look_up", "reading", "records", "row_counts",
@@ -68,10 +72,27 @@ INTACT = "the build as it is"
 MEMORY = 12_000_000
 """The kilobytes that one process may take: a mutant that never stops adding takes no other's."""
 
-SECONDS = 1800
-"""The seconds that the tests of one step may take, of which the intact build needs some hundred on a free machine."""
+ORDER: tuple[tuple[str, ...], ...] = (
+    ("worlds",),
+    ("sensitivities", "replay"),
+    ("laws", "doors", "identity"),
+    ("coverage",),
+    ("ledgers", "failures"),
+    ("sampler", "reading", "canary"),
+    ("bound", "timing"),
+)
+"""The checks, those first that see most faults in a second; those in one line share a process."""
 
-SECONDS_OF_A_TEST = 120
+FIRST = {"noise": "sampler", "ledger": "ledgers"}
+"""The check whose line comes first for the modules of a folder."""
+
+PROCESSOR = 900
+"""The processor seconds that a process may take, several times what the intact build needs for any step."""
+
+SECONDS = 5400
+"""The seconds that one step may take, also on a machine with much else to do."""
+
+SECONDS_OF_A_TEST = 300
 """The seconds that one test may take: each of the quick ones ends within a few."""
 
 
@@ -119,18 +140,19 @@ def difference(change: Change) -> str:
 # --- the killers ---
 
 
-def audited(folder: Path) -> tuple[str, str]:
-    """Run the checks on the build in a folder, the quick ones first, up to the first finding that fails."""
-    for name, entry in sorted(CHECKS.items(), key=lambda item: item[1].seconds):
-        words = _limited([sys.executable, "-m", "lapwing", *audit_words(name)])
-        status, output, errors = ran(words, folder, folder, max(2 * SECONDS_OF_A_TEST, 20 * entry.seconds))
-        findings = failed_findings(output)
-        if status is None:
-            return "time", name
-        if findings:
-            return "killed", f"{name}: {findings[0]}"
-        if findings is None or status:
-            return "broken", f"{name}: {_last_line(errors)}"
+def audited(folder: Path, file: str) -> tuple[str, str]:
+    """Run all checks on the build in a folder, up to the first finding that fails."""
+    first = FIRST.get(file.split("/")[0], "")
+    for names in sorted(ORDER, key=lambda each: first not in each):
+        words = _limited([sys.executable, "-m", "lapwing", *audit_words(*names)])
+        status, output, errors = ran(words, folder, folder, SECONDS)
+        found, line = failures(output), " ".join(names)
+        if status in _ENDED:
+            return "time", line
+        if found:
+            return "killed", ": ".join(found[0])
+        if found is None or status:
+            return "broken", f"{line}: {_last_line(errors)}"
     return "survived", ""
 
 
@@ -143,7 +165,7 @@ def tested(folder: Path, file: str) -> tuple[str, str]:
     steps = [near, ["tests", *(f"--ignore={each}" for each in ["tests/engines", *near])]][not near :]
     while steps:
         status, output, errors = _pytest(folder, [*steps[0], *(f"--deselect={each}" for each in unsure)])
-        if status is None or "Timeout (" in errors:
+        if status in _ENDED or "Timeout (" in errors:
             return "time", _last_line(output)
         if status == 1:
             failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
@@ -174,8 +196,12 @@ def mirrors(file: str) -> list[str]:
     return [each for each in [*folder, *files] if (ROOT / each).exists()]
 
 
+_ENDED = (None, -SIGXCPU)
+"""The status of a process that was ended by time: ours, or that of its processor."""
+
+
 def _limited(words: Sequence[str]) -> list[str]:
-    return ["sh", "-c", f'ulimit -v {MEMORY} && exec "$@"', "sh", *words]
+    return ["sh", "-c", f'ulimit -v {MEMORY} && ulimit -S -t {PROCESSOR} && exec "$@"', "sh", *words]
 
 
 def _last_line(text: str) -> str:
@@ -192,7 +218,7 @@ def run(change: Change | None, killer: str, of: str) -> Result:
             build(folder)
         else:
             build(folder, change.file, change.applied((PACKAGE / change.file).read_bytes()))
-        outcome, told = audited(folder) if killer == "audit" else tested(folder, change.file if change else "source.py")
+        outcome, told = (audited if killer == "audit" else tested)(folder, change.file if change else "source.py")
     seconds = round(monotonic() - start, 1)
     return Result(change.id if change else INTACT, killer, outcome, told[:400], seconds, of)
 
@@ -235,15 +261,17 @@ def summary(chosen: Mapping[str, Change], results: Mapping[tuple[str, str], Resu
         inside = [found for name, found in done.items() if found and folder in ("all", _folder(chosen[name]))]
         tried = [[each for found in inside for each in found if each.killer == killer] for killer in KILLERS]
         shares = [_share(sum(each.killed for each in some), len(some)) for some in tried]
-        either = _share(sum(any(each.killed for each in found) for found in inside), len(inside))
+        known = [any(each.killed for each in found) for found in inside if _is_known(found)]
+        either = _share(sum(known), len(known))
         lines.append(f"{folder:12} {len(inside):8,} {shares[0]:>14} {shares[1]:>14} {either:>14}")
+    lines.append(f"either: {_interval(sum(known), len(known))}")
     for killer in KILLERS:
         some = [each for found in done.values() for each in found if each.killer == killer]
         if some:
             counts, killed = Counter(each.outcome for each in some), sum(each.killed for each in some)
-            low, high = least_share(killed, len(some), 0.025), most_share(killed, len(some), 0.025)
+            chosen_ones = all(killer in {each.killer for each in found} for found in done.values() if found)
             lines.append(
-                f"{killer}: {killed / len(some):.1%} killed, of all mutants {low:.0%} to {high:.0%} (95 %); "
+                f"{killer}: {_interval(killed, len(some)) if chosen_ones else f'{killed} of the {len(some)} tried'}; "
                 f"{counts['time']} were ended by time, {counts['broken']} could not start; "
                 f"{sum(each.seconds for each in some) / len(some):.0f} s each"
             )
@@ -256,6 +284,18 @@ def summary(chosen: Mapping[str, Change], results: Mapping[tuple[str, str], Resu
         if alive:
             lines.append(f"\n{name} survived {' and '.join(alive)}: {place(chosen[name])}\n{difference(chosen[name])}")
     return "\n".join(lines)
+
+
+def _is_known(found: Sequence[Result]) -> bool:
+    """Return whether one of the killers saw a mutant, or neither of them did."""
+    return any(each.killed for each in found) or len(found) == len(KILLERS)
+
+
+def _interval(killed: int, tried: int) -> str:
+    if not tried:
+        return "none tried by both"
+    low, high = least_share(killed, tried, 0.025), most_share(killed, tried, 0.025)
+    return f"{killed / tried:.1%} killed, of all mutants {low:.0%} to {high:.0%} (95 %)"
 
 
 def _is_seen(result: Result) -> bool:
@@ -296,13 +336,14 @@ def table(found: Mapping[str, Change]) -> str:
 @click.option("--tests", "by_tests", is_flag=True, help="Try them by the tests.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Run so many at once.")
 @click.option("--earlier", is_flag=True, help="Run again only what survived on an earlier build, or is new.")
+@click.option("--either", is_flag=True, help="Run the tests only on what the audit did not see.")
 @click.option(
     "--results", type=click.Path(dir_okay=False, path_type=Path), default=Path("build/generated.jsonl"),
     show_default=True, help="The file to which results are appended, and from which a run goes on.",
 )  # fmt: skip
 def main(
     listed: bool, number: int, seed: int, ids: Sequence[str], only: str, by_audit: bool, by_tests: bool, jobs: int,
-    earlier: bool, results: Path,
+    earlier: bool, either: bool, results: Path,
 ) -> None:  # fmt: skip
     """Run the audit and the quick tests on builds with generated faults, and print how many they kill."""
     everything = mutants()
@@ -318,12 +359,12 @@ def main(
     chosen = list(ids) or sample(known.keys() - left_out.keys(), number, seed)
     killers = [name for name, asked in zip(KILLERS, (by_audit, by_tests), strict=True) if asked] or list(KILLERS)
     click.echo(f"{len(chosen)} of {len(known.keys() - left_out.keys()):,} mutants, seed {seed}, into {results}")
-    found = _run_all([everything[name] for name in chosen], killers, jobs, results, earlier)
+    found = _run_all([everything[name] for name in chosen], killers, jobs, results, earlier, either)
     click.echo(summary({name: everything[name] for name in chosen}, found))
 
 
 def _run_all(
-    chosen: Sequence[Change], killers: Sequence[str], jobs: int, file: Path, earlier: bool
+    chosen: Sequence[Change], killers: Sequence[str], jobs: int, file: Path, earlier: bool, either: bool = False
 ) -> dict[tuple[str, str], Result]:
     """Run what has no result yet, append every result to the file, and return them all."""
     of, lock = fingerprints(), Lock()
@@ -344,8 +385,14 @@ def _run_all(
         for killer in killers:
             if results[INTACT, killer].killed:
                 raise click.ClickException(f"{INTACT} fails {killer}, so nothing can be said about others")
-        tasks = [(each, killer) for each in chosen for killer in killers]
-        list(pool.map(one, [task for task in tasks if (task[0].id, task[1]) not in results]))
+
+        def by_all(change: Change) -> None:
+            for killer in killers:
+                seen = killer == "tests" and (change.id, "audit") in results and results[change.id, "audit"].killed
+                if (change.id, killer) not in results and not (either and seen):
+                    one((change, killer))
+
+        list(pool.map(by_all, chosen))
     return results
 
 

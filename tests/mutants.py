@@ -2641,16 +2641,23 @@ def build(folder: Path, file: str | None = None, text: bytes = b"") -> None:
             compiled.unlink()
 
 
-def audit_words(check: str) -> list[str]:
-    """Return the words after `lapwing` that run one check up to the first finding that fails."""
-    return ["audit", "--only", check, "--stop", "--format", "json"]
+def audit_words(*checks: str) -> list[str]:
+    """Return the words after `lapwing` that run checks in one process, up to the first finding that fails."""
+    only = [word for check in checks for word in ("--only", check)]
+    return ["audit", *only, "--jobs", "1", "--stop", "--format", "json"]
 
 
 def failed_findings(output: str) -> list[str] | None:
-    """Return the findings that fail in the output of an audit, None if it is not one."""
+    """Return the findings that fail in the output of an audit of one check, None if it is not one."""
+    found = failures(output)
+    return None if found is None else [told for _, told in found]
+
+
+def failures(output: str) -> list[tuple[str, str]] | None:
+    """Return the checks and findings that fail in the output of an audit, None if it is not one."""
     try:
-        findings = json.loads(output)["checks"][0]["findings"]
-        return [f"{each['what']}: {each['told']}" for each in findings if not each["passed"]]
+        found = [(check["check"], each) for check in json.loads(output)["checks"] for each in check["findings"]]
+        return [(name, f"{each['what']}: {each['told']}") for name, each in found if not each["passed"]]
     except (ValueError, LookupError):
         return None
 

@@ -2,13 +2,18 @@
 
 import ast
 import json
+import signal
+import sys
+from itertools import pairwise
 from time import monotonic
 
 import pytest
 
+from lapwing.auditing.audit import CHECKS
+
 from . import generated
 from .changes import RULES, changes
-from .generated import INTACT, MODULES, WORDS, Result, equivalent, mirrors, recorded, sample, summary
+from .generated import INTACT, MODULES, ORDER, WORDS, Result, equivalent, mirrors, recorded, sample, summary
 from .mutants import PACKAGE, build, failed_findings, ran
 
 MADE = {
@@ -135,7 +140,7 @@ def test_a_command_is_ended_with_all_that_it_started(tmp_path):
 
 def _audit(*findings):
     told = [{"what": what, "passed": passed, "told": "5 of 4"} for what, passed in findings]
-    return json.dumps({"checks": [{"findings": told}]})
+    return json.dumps({"checks": [{"check": "laws", "findings": told}]})
 
 
 def test_findings_that_fail_are_read():
@@ -147,21 +152,34 @@ def test_findings_that_fail_are_read():
 @pytest.mark.parametrize(
     ("answers", "outcome"),
     [
-        ([(0, _audit(("a", True)), "")] * len(generated.CHECKS), "survived"),
+        ([(0, _audit(("a", True)), "")] * len(ORDER), "survived"),
         ([(0, _audit(("a", True)), ""), (1, _audit(("b", False)), "")], "killed"),
         ([(None, "", "")], "time"),
+        ([(-signal.SIGXCPU, "", "")], "time"),
         ([(1, "", "ImportError: x")], "broken"),
     ],
 )
-def test_the_audit_is_run_check_by_check(monkeypatch, tmp_path, answers, outcome):
-    left, checks = list(answers), []
-    monkeypatch.setattr(
-        generated, "ran", lambda words, *_: checks.append(words[words.index("--only") + 1]) or left.pop(0)
-    )
-    assert generated.audited(tmp_path)[0] == outcome
+def test_the_audit_is_run_up_to_the_first_finding_that_fails(monkeypatch, tmp_path, answers, outcome):
+    left, names = list(answers), []
+    monkeypatch.setattr(generated, "ran", lambda words, *_: names.extend(_named(words)) or left.pop(0))
+    assert generated.audited(tmp_path, "ledger/ledger.py")[0] == outcome
     assert not left
-    seconds = [generated.CHECKS[name].seconds for name in checks]
-    assert seconds == sorted(seconds)
+    assert names[0] == "ledgers"
+    assert outcome != "survived" or sorted(names) == sorted(CHECKS)
+
+
+def _named(words):
+    return [name for word, name in pairwise(words) if word == "--only"]
+
+
+def test_every_check_is_in_the_order_once():
+    assert sorted(name for names in ORDER for name in names) == sorted(CHECKS)
+
+
+def test_a_process_that_computes_for_too_long_is_ended(monkeypatch, tmp_path):
+    monkeypatch.setattr(generated, "PROCESSOR", 1)
+    words = generated._limited([sys.executable, "-c", "while True: pass"])
+    assert ran(words, tmp_path, tmp_path, 60)[0] == -signal.SIGXCPU
 
 
 @pytest.mark.parametrize(
@@ -204,6 +222,26 @@ def test_a_run_goes_on_where_it_was_stopped_and_an_intact_build_must_pass(monkey
         generated._run_all(chosen, ["tests"], 1, file, False)
 
 
+def test_the_tests_of_what_the_audit_has_seen_may_be_left_out(monkeypatch, tmp_path):
+    monkeypatch.setattr(generated, "fingerprints", lambda: {"audit": "now", "tests": "now"})
+    chosen = changes("exact.py", (PACKAGE / "exact.py").read_bytes())[:2]
+    tried = []
+
+    def run(change, killer, of):
+        tried.append((change and change.id, killer))
+        return Result(
+            change.id if change else INTACT, killer, "killed" if change is chosen[0] else "survived", "", 1, of
+        )
+
+    monkeypatch.setattr(generated, "run", run)
+    results = generated._run_all(chosen, ["audit", "tests"], 1, tmp_path / "a.jsonl", False, True)
+    first, second = (each.id for each in chosen)
+    assert tried[2:] == [(first, "audit"), (second, "audit"), (second, "tests")]
+    told = summary({each.id: each for each in chosen}, results)
+    assert "either: 50.0% killed, of all mutants 1% to 99% (95 %)" in told
+    assert "tests: 0 of the 1 tried" in told
+
+
 def test_results_of_another_build_count_only_if_asked_and_killed(tmp_path):
     file = tmp_path / "a.jsonl"
     results = [
@@ -230,5 +268,6 @@ def test_the_summary_has_shares_and_survivors(monkeypatch):
     assert "all                 2        1 (50%)       2 (100%)       2 (100%)" in told
     assert "audit: 50.0% killed, of all mutants 1% to 99% (95 %); 0 were ended by time, 0 could not start; 4 s" in told
     assert "first seen by: laws 1\n" in told
+    assert "either: 100.0% killed, of all mutants 16% to 100% (95 %)" in told
     assert f"{one.id} survived audit: exact.py:" in told
     assert f"{two.id} survived" not in told
