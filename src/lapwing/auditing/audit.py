@@ -58,7 +58,7 @@ Progress = Callable[[float, str], None]
 
 @dataclass(frozen=True)
 class CheckEntry:
-    """A check: the question it answers, about how many seconds it takes, and whether it runs on every engine.
+    """A check: the question it answers, the processor seconds it takes (about), and whether it runs on every engine.
 
     ``alone`` says that nothing else may run at the same time.
     """
@@ -72,25 +72,25 @@ class CheckEntry:
 
 CHECKS: dict[str, CheckEntry] = {
     "sampler": CheckEntry(sampler, "does the noise have its exact law, and is it fresh in every call?", 7),
-    "laws": CheckEntry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 24),
-    "reading": CheckEntry(reading, "is every cell, row and name read independently of all others?", 20),
+    "laws": CheckEntry(laws, "is every output on neighbors as likely up to e^ε, computed exactly?", 23),
+    "reading": CheckEntry(reading, "is every cell, row and name read independently of all others?", 30),
     "sensitivities": CheckEntry(
-        sensitivities, "can one person move an answer exactly as far as declared, and no farther?", 18, True
+        sensitivities, "can one person move an answer exactly as far as declared, and no farther?", 22, True
     ),
-    "worlds": CheckEntry(worlds, "in tables and questions drawn at random, is one person worth at most ε?", 100),
-    "replay": CheckEntry(replay, "with the noise frozen, do neighbors differ in nothing but the numbers?", 10, True),
-    "bound": CheckEntry(bound, "is ε, estimated from millions of draws, what was charged?", 8),
-    "coverage": CheckEntry(coverage, "do the error bars contain the truth as often as stated?", 24),
+    "worlds": CheckEntry(worlds, "in tables and questions drawn at random, is one person worth at most ε?", 62),
+    "replay": CheckEntry(replay, "with the noise frozen, do neighbors differ in nothing but the numbers?", 7, True),
+    "bound": CheckEntry(bound, "is ε, estimated from millions of draws, what was charged?", 7),
+    "coverage": CheckEntry(coverage, "do the error bars contain the truth as often as stated?", 20),
     "timing": CheckEntry(
         timing, "is the time of a draw unrelated to its noise, as far as we can measure?", 3, alone=True
     ),
-    "ledgers": CheckEntry(ledgers, "is it impossible to overspend, reset or secretly edit the budget?", 10),
-    "doors": CheckEntry(doors, "is every way to make a source and to ask it the same question, charge and answer?", 12),
+    "ledgers": CheckEntry(ledgers, "is it impossible to overspend, reset or secretly edit the budget?", 14),
+    "doors": CheckEntry(doors, "is every way to make a source and to ask it the same question, charge and answer?", 23),
     "identity": CheckEntry(
-        identity, "is everything that an answer depends on part of the question, and nothing else?", 18
+        identity, "is everything that an answer depends on part of the question, and nothing else?", 24
     ),
-    "failures": CheckEntry(failures, "whatever fails, is there one charge and one answer?", 15, True),
-    "canary": CheckEntry(canary, "do private values stay out of answers, errors and files?", 10),
+    "failures": CheckEntry(failures, "whatever fails, is there one charge and one answer?", 24, True),
+    "canary": CheckEntry(canary, "do private values stay out of answers, errors and files?", 17),
 }
 """The checks, in the order in which they run."""
 

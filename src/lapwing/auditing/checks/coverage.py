@@ -31,6 +31,7 @@ from ..tools.again import read_once
 from ..tools.chance import centred, held, independent, unbiased
 from ..tools.columns import DrawnColumn
 from ..tools.conditions import DrawnCondition
+from ..tools.pooled import sharing
 from ..tools.truth import truths
 from ..tools.worlds import DrawnQuestion, World
 from .compared import compared
@@ -55,6 +56,7 @@ _PEOPLE = (0, 1, 1, 2, 2, 2, 2, 3, 4, 5, 5, 6, 6, 6, 6, 7)
 _EDGES = (0, 2, 5, 8, 10)
 
 
+@sharing
 def coverage(room: Room, trials: int = 20_000) -> Iterator[Finding]:
     """Release statistics of tables whose truth is known, and count how many bars contain it."""
     trials *= 10 if room.deep else 1

@@ -34,6 +34,7 @@ from ..tools.fields import (
 from ..tools.join_examples import JOINS
 from ..tools.leaves import all_fields, differing
 from ..tools.neighbors import SEED
+from ..tools.pooled import sharing
 from .conditions import conditions
 from .cuts import cuts
 from .recalled import recalled
@@ -41,6 +42,7 @@ from .reused import reused
 from .syntax import syntax, tables
 
 
+@sharing
 def identity(room: Room) -> Iterator[Finding]:
     """Check that questions which differ in any field are told apart, and that the same question repeats."""
     yield from parts(

@@ -22,6 +22,7 @@ from ..finding import ALPHA, Finding, parts
 from ..room import Room
 from ..tools.even import ROUNDING, SPLIT, Even, Given, distance, even_law
 from ..tools.neighbors import PUBLIC_N, Moved, placed, public_n_moves, questions
+from ..tools.pooled import sharing
 from .choices import choices
 from .hierarchies import hierarchies
 from .several import several_laws, several_shown
@@ -32,6 +33,7 @@ _GROUPS = 2**13
 _TRIALS = 6_000
 
 
+@sharing
 def laws(room: Room) -> Iterator[Finding]:
     """Yield the laws of whole releases, of selections and of discovery."""
     yield from parts(

@@ -23,6 +23,7 @@ from ..finding import Finding, parts
 from ..room import Room
 from ..tools.asking import Asking, Integers, Refused
 from ..tools.neighbors import SEED
+from ..tools.pooled import sharing
 from .beside import CELLS, ODD, Library, beside, blank, libraries, repeated, type_of
 from .formats import formats
 from .lines import lines
@@ -39,13 +40,14 @@ def reading(room: Room) -> Iterator[Finding]:
         people=lambda: _frames(room, _all_people),
         types=lambda: _frames(room, _types),
         filtered=lambda: _filtered(room),
-        names=lambda: naming(room),
-        lines=lambda: lines(room),
+        names=lambda: sharing(naming)(room),
+        lines=lambda: sharing(lines)(room),
         formats=lambda: formats(room),
-        written=lambda: written(room),
+        written=lambda: sharing(written)(room),
     )
 
 
+@sharing
 def _frames(room: Room, part: Callable[[Room, Library], Iterator[Finding]]) -> Iterator[Finding]:
     """Run a part for each library; those that are not installed are named once."""
     for library in libraries():

@@ -25,6 +25,7 @@ from ..finding import Finding, parts
 from ..room import Room
 from ..tools.injecting import watching
 from ..tools.neighbors import SEED, TYPES, Question, Row, source, together
+from ..tools.pooled import sharing
 
 _OTHERS: tuple[Row, ...] = ((1.0, 1, "a"), (2.5, 2, "b"))
 _SOMEBODY: tuple[tuple[Row, ...], ...] = (
@@ -91,6 +92,7 @@ class _Noted:
 Run = Callable[[Source, EntropyForTests], Any]
 
 
+@sharing
 def replay(room: Room) -> Iterator[Finding]:
     """Yield, for each question, what differed over all neighbors; also for keys, bounds and rows per person."""
     own, people = [replace(room, engines=(engine,)) for engine in room.engines], Question((query.count(),))

@@ -23,7 +23,7 @@ from ...source import Source
 from ..finding import Finding, first_of
 from ..room import Room
 from ..tools.again import without_noise
-from ..tools.running import pooled
+from ..tools.pooled import pooled
 from ..tools.script import NoOther, Script, scripted
 
 _TYPES = {"p": "VARCHAR", "k": "VARCHAR", "l": "VARCHAR", "m": "VARCHAR", "e": "DOUBLE", "x": "DOUBLE"}

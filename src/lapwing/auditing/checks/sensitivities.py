@@ -40,11 +40,13 @@ from ..tools.neighbors import (
     source,
     together,
 )
+from ..tools.pooled import sharing
 from .expressions import expressions
 from .joining import joining
 from .several import several_moves
 
 
+@sharing
 def sensitivities(room: Room) -> Iterator[Finding]:
     """Compare the L1 distance of all neighbors with the declared sensitivity, on every engine."""
     own = [replace(room, engines=(engine,)) for engine in room.engines]

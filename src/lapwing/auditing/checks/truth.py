@@ -26,7 +26,8 @@ from ..room import Room
 from ..tools.again import with_cells, without_noise
 from ..tools.columns import DrawnColumn
 from ..tools.noise import all_inside, real_tail
-from ..tools.running import Running, connected, pooled
+from ..tools.pooled import pooled
+from ..tools.running import Running, connected
 from ..tools.truth import missed
 from ..tools.worlds import DrawnQuestion, World, draw_world
 

@@ -25,7 +25,8 @@ from ...release.rows_per_person import RowsPerPerson, RowsPlan
 from ..finding import Finding, parts
 from ..room import Room
 from ..tools.joined import NO_JOINS
-from ..tools.running import Running, Seen, pooled
+from ..tools.pooled import pooled
+from ..tools.running import Running, Seen
 from ..tools.script import MARK, Noise, Script
 from ..tools.truth import missed
 from ..tools.worlds import Row, World, draw_world, extremes

@@ -1,7 +1,6 @@
 """Worlds are run: a table is written in its form, the question is asked with a script instead of chance.
 
-Most runs use a ledger on paper, which keeps nothing, and connections of one database, since opening one takes longer
-than everything else.
+Most runs use a ledger on paper, which keeps nothing, and connections of one database (``pooled``).
 """
 
 from __future__ import annotations
@@ -10,19 +9,16 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 
-from ...engine import connection as engine
 from ...engine.connect import connect, connect_joins
 from ...engine.table import Table
 from ...errors import LapwingError
@@ -78,43 +74,6 @@ class Seen:
         if isinstance(release, RowsPerPerson):
             return list(release.answer["people"])
         return [int(each) for part in release.cells for cell in part for each in cell.tolist()]
-
-
-@contextmanager
-def pooled() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Let the engine's connections be parts of one database, which is yielded; each has its own catalog."""
-    numbers = count()
-    with duckdb.connect() as root:
-
-        class Part:
-            def __init__(self, spill: str) -> None:
-                self._number, self._own = next(numbers), root.cursor()
-                self._own.execute(f"SET temp_directory = {literal(spill)}")
-                self._own.execute(f"ATTACH ':memory:' AS part{self._number}; USE part{self._number}")
-
-            def __getattr__(self, name: str) -> Any:
-                return getattr(self._own, name)
-
-            def __enter__(self) -> Part:
-                return self
-
-            def __exit__(self, *_: object) -> None:
-                self._own.execute(f"USE memory; DETACH part{self._number}")
-                self._own.close()
-
-        class Pool:
-            def __getattr__(self, name: str) -> Any:
-                return getattr(duckdb, name)
-
-            def connect(self, where: str = ":memory:", config: Mapping[str, Any] | None = None) -> Part:
-                return Part(str((config or {})["temp_directory"]))
-
-        before = vars(engine)["duckdb"]
-        vars(engine)["duckdb"] = Pool()
-        try:
-            yield root
-        finally:
-            vars(engine)["duckdb"] = before
 
 
 def connected(tables: WorldTables) -> Table:

@@ -287,6 +287,7 @@ def _owned(random: Random, world: World) -> tuple[Row, ...]:
 # --- questions ---
 
 
+@cache
 def constructors() -> dict[str, Callable[..., Any]]:
     """Return the functions that make statistics, by name."""
     return {

@@ -2,7 +2,8 @@
 
 from lapwing.auditing.checks import truth
 from lapwing.auditing.room import Room
-from lapwing.auditing.tools.running import Running, pooled
+from lapwing.auditing.tools.pooled import pooled
+from lapwing.auditing.tools.running import Running
 from lapwing.measure import linear, partition, quantiles
 from lapwing.measure.partition import Partition
 from lapwing.noise.distributions import DiscreteLaplace

@@ -8,7 +8,8 @@ import pytest
 from lapwing.auditing.checks import worlds as check
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools import worlds as tools
-from lapwing.auditing.tools.running import Running, pooled
+from lapwing.auditing.tools.pooled import pooled
+from lapwing.auditing.tools.running import Running
 from lapwing.auditing.tools.worlds import draw_world
 from lapwing.ledger import ledger
 from lapwing.measure.measurement import Measurement
