@@ -34,6 +34,8 @@ SLOW = (
     "tests/unit/server/test_deploy.py",
     "tests/unit/server/test_r.py",
     "tests/unit/server/test_strangers.py",
+    "tests/unit/server/test_new_source.py",
+    "tests/unit/server/test_owner_pages.py",
     "tests/unit/ledger/test_requests.py::test_T25_of_owners_who_grant_at_once_one_does",
     "tests/unit/release/test_arrow.py",
     "tests/unit/release/test_comparison.py",

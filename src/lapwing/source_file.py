@@ -96,6 +96,48 @@ def describe(
     return Draft(name, f"{text}\n", _recognised(found), list(columns))
 
 
+class FoundColumn(NamedTuple):
+    """A column of a table: its name and what it seems to hold; None if it cannot be read as it is."""
+
+    name: str
+    kind: Kind | None
+
+
+class FoundTable(NamedTuple):
+    """What a form about a table starts with: columns, [file] of the source file, and what was recognised."""
+
+    columns: Sequence[FoundColumn]
+    file: str
+    recognised: Sequence[str]
+
+
+def find_columns(table: str, name: str) -> FoundTable:
+    """Return the columns of a file, by their names and types alone; no cell is in what is returned."""
+    opened = connect(table, name)
+    found = opened.recognised()
+    if found is not None:
+        opened = connect(table, name, found.file)
+    opened.check_names()
+    types = {} if found is None else found.types
+    fields = [field for field in opened.described() if isinstance(field.name, str)]
+    times = Counter(folded(field.name) for field in fields)
+    columns = []
+    for field in {field.name: field for field in fields}.values():
+        kind = types.get(field.name, "text").upper() if opened.is_csv else field.type
+        read = [each for each in KINDS if opened.reads(field.type, each)] if times[folded(field.name)] == 1 else []
+        columns.append(FoundColumn(field.name, _kind(kind) if read else None))
+    lines = "" if found is None else _file_lines(found.file, found.remarks)
+    return FoundTable(columns, lines, _recognised(found))
+
+
+def _kind(type_name: str) -> Kind:
+    base = re.split("[(<]", type_name)[0].upper()
+    kinds: tuple[tuple[Sequence[str], Kind], ...] = (
+        (_NUMBERS, "integer"), (_REALS, "number"), (_BOOLEANS, "boolean"), (_DATES, "date"),
+    )  # fmt: skip
+    return next((kind for names, kind in kinds if base in names), "text")
+
+
 def source_name(table: str) -> str:
     """Return the name of the source of a table, which is also that of its file."""
     return re.sub(r"[^A-Za-z0-9_]+", "_", title(table)).strip("_") or "source"

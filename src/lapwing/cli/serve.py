@@ -37,6 +37,7 @@ _access: Decorator = click.option(
 @click.option("--behind-proxy", is_flag=True, help="A proxy in front of the server ends TLS.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A name by which clients call the server.")
 @_access
+@click.option("--sources-folder", metavar="DIR", help="Let makers upload tables to this folder and serve them.")
 @click.option("--epsilon-per-question", metavar="NUMBER", help="The largest ε that one question may ask for.")
 def serve(sources: Sequence[str], config: str | None, **given: Any) -> None:
     """Serve sources over HTTP: analysts ask, and the data stays here.
@@ -82,8 +83,9 @@ def access() -> None:
 @click.argument("person")
 @click.argument("sources", nargs=-1, type=click.Path(dir_okay=False), metavar="[SOURCE]...")
 @click.option(
-    "--role", type=click.Choice(["owner", "analyst", "auditor", "operator"]), required=True,
-    help="owner: everything; analyst: plan and release; auditor: the ledger; operator: metrics, no source.",
+    "--role", type=click.Choice(["owner", "analyst", "auditor", "operator", "maker"]), required=True,
+    help="owner: everything; analyst: plan and release; auditor: the ledger; operator: metrics, no source; "
+    "maker: new sources.",
 )  # fmt: skip
 @click.option("--cap", metavar="NUMBER", help="The most ε that this person may spend on each source.")
 @click.option("--days", type=int, default=90, show_default=True, help="How long the token lasts, at most 366.")
@@ -109,8 +111,8 @@ def invite(
     them, and with --no-token no token.
     """
     server, roles = _server("access"), _server("permissions").Role
-    if (role == "operator") == bool(sources):
-        raise click.UsageError("name the SOURCEs of the role; an operator has none")
+    if (role in ("operator", "maker")) == bool(sources):
+        raise click.UsageError("name the SOURCEs of the role; operators and makers have none")
     server.checked_person(person)
     opened, people = [_opened(each) for each in sources], _opened_access(access, config)
     for source in opened:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from .. import exact
 from ..errors import AccessError, InvalidParameter
-from .permissions import ROLES, SERVER, Caller, Permission, Role
+from .permissions import OF_THE_SERVER, ROLES, SERVER, Caller, Permission, Role
 from .store import AccessStore, people, roles, sources, tokens
 from .tokens import hash_of, is_token, make_token, number_of
 
@@ -130,8 +130,8 @@ class Access:
     def add_role(self, person: str, source: str, role: Role) -> None:
         """Give a person a role for a source, or for the server; a new person is added."""
         person, now = checked_person(person), _now()
-        if (role is Role.OPERATOR) != (source == SERVER):
-            raise InvalidParameter(role.value, "role", "operator for the server, and another one for a source")
+        if (role in OF_THE_SERVER) != (source == SERVER):
+            raise InvalidParameter(role.value, "role", "operator or maker for the server, and another one for a source")
         with self.store.transaction(write=True) as connection:
             known = sa.select(people).where(people.c.person == person)
             if not connection.execute(known).all():
@@ -201,6 +201,16 @@ class Access:
                 return None
             connection.execute(sa.insert(tokens), {**fields, "sources": None, "expires": made.expires})
         return made
+
+    def extend(self, caller: Caller, source: str) -> None:
+        """Let a token, and the session by which it is used, also be for a source that its person has just made."""
+        numbers = [caller.token, *([] if caller.session is None else [caller.session])]
+        with self.store.transaction(write=True) as connection:
+            found = connection.execute(sa.select(tokens).where(tokens.c.number.in_(numbers))).mappings().all()
+            for row in found:
+                if row["sources"] is not None:
+                    scope = json.dumps(sorted({*json.loads(row["sources"]), source}))
+                    connection.execute(sa.update(tokens).where(tokens.c.number == row["number"]).values(sources=scope))
 
     def tokens(self, person: str | None = None) -> list[dict[str, Any]]:
         """Return what is known about tokens, but not about sessions; never a hash."""

@@ -20,6 +20,7 @@ from .access import Access
 from .gate import Gate
 from .jobs import Jobs
 from .log import Line, Log, to_standard_error
+from .making import SourceMaker
 from .openid import SignIn
 from .pages import routes as page_routes
 from .pages.shell import refused
@@ -31,6 +32,7 @@ from .routing import add_routes, check_routes, permission_of
 from .settings import Settings
 from .sources import open_sources
 from .store import AccessStore
+from .uploads import Folder
 from .work import Work
 
 _ROUTES = [
@@ -54,7 +56,8 @@ class Application:
         openers: Iterable[Callable[[], Source]] | None = None,
         write: Callable[[Line], None] = to_standard_error,
     ) -> None:
-        opened = _openers(settings) if openers is None else openers
+        files = _files(settings) if openers is None else []
+        opened = [lambda path=path: Source.open(path) for path in files] if openers is None else openers  # type: ignore[misc]
         self.settings, self.sources, self.log = settings, open_sources(opened), Log(write)
         self.access = Access(AccessStore(settings.access))
         for name, served in self.sources.items():
@@ -63,7 +66,13 @@ class Application:
             title="Lapwing", version=__version__, lifespan=self._life, openapi_url=None, docs_url=None, redoc_url=None,
             redirect_slashes=False, telemetry=_NO_TELEMETRY,
         )  # fmt: skip
-        add_routes(self.api, _ROUTES, models.RefusalAnswer)
+        for served, file in zip(self.sources.values(), files, strict=False):
+            served.file = file
+        routes = list(_ROUTES)
+        if settings.sources_folder is not None:
+            self.api.state.maker = SourceMaker(Folder(settings.sources_folder), self.access, self.sources)
+            routes += page_routes.NEW
+        add_routes(self.api, routes, models.RefusalAnswer)
         self.sign_in = None if settings.openid is None else SignIn(settings.openid)
         for kind, handler in _HANDLERS.items():
             self.api.add_exception_handler(kind, handler)
@@ -91,8 +100,10 @@ class Application:
             self.sign_in.close()
 
 
-def _openers(settings: Settings) -> list[Callable[[], Source]]:
-    return [lambda path=path: Source.open(path) for path in settings.sources]  # type: ignore[misc]
+def _files(settings: Settings) -> list[str]:
+    """Return the source files: those that are named, and those that people made in the folder of new sources."""
+    made = [] if settings.sources_folder is None else Folder(settings.sources_folder).sources()
+    return [*settings.sources, *map(str, made)]
 
 
 def public_paths(api: FastAPI) -> list[re.Pattern[str]]:

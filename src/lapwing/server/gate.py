@@ -25,6 +25,7 @@ from .refusals import Refusal, failed, not_signed_in, refusal_of
 from .sessions import CSRF_HEADER, csrf_of, is_csrf, is_from_here, session_in
 from .settings import Settings
 from .tokens import from_header, in_address
+from .uploads import UPLOAD
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -102,8 +103,9 @@ class Gate:
                 {"Connection": "close"},
             )  # fmt: skip
         length = headers.get("content-length", "0")
-        if not re.fullmatch("[0-9]{1,18}", length) or int(length) > self._settings.body_bytes:
-            raise too_large(self._settings.body_bytes)
+        most, _ = self._limits(scope)
+        if not re.fullmatch("[0-9]{1,18}", length) or int(length) > most:
+            raise too_large(most)
 
     async def _check_person(self, scope: Scope, now: float) -> None:
         """Find out who calls; refuse anyone unknown, and anyone who asks too often."""
@@ -137,10 +139,18 @@ class Gate:
         )
         return session if ours else None
 
+    def _limits(self, scope: Scope) -> tuple[int, int]:
+        """Return how many bytes a request may have, and how many seconds it may take; more for tables alone."""
+        settings = self._settings
+        if settings.sources_folder is not None and (scope["method"], scope["path"]) == ("POST", UPLOAD):
+            return settings.upload_bytes, settings.upload_seconds
+        return settings.body_bytes, settings.body_seconds
+
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Return what receives the body, within the limits of size and time."""
         size = 0
-        late = asyncio.get_running_loop().time() + self._settings.body_seconds
+        most, seconds = self._limits(scope)
+        late = asyncio.get_running_loop().time() + seconds
         whole = False
 
         async def limited() -> Message:
@@ -155,8 +165,8 @@ class Gate:
             if message["type"] == "http.request":
                 size += len(message.get("body", b""))
                 whole = not message.get("more_body", False)
-            if size > self._settings.body_bytes:
-                raise too_large(self._settings.body_bytes)
+            if size > most:
+                raise too_large(most)
             return message
 
         return limited

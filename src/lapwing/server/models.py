@@ -36,7 +36,7 @@ class Me(BaseModel):
 
     person: str
     expires: str
-    roles: dict[str, list[Role]] = Field(description="By source; the operator's role is under an empty name.")
+    roles: dict[str, list[Role]] = Field(description="By source; roles for the server are under an empty name.")
 
 
 class SourceName(BaseModel):

@@ -97,11 +97,17 @@ def tokens(request: Request, person: str) -> Response:
 
 def make_token(request: Request, person: str, wanted: models.TokenWanted) -> Response:
     """Make a token for a person of this source, limited to this source; it is shown once."""
-    parts, served, name = parts_of(request), served_of(request), checked_person(person)
-    if name not in {each["person"] for each in parts.access.roles(served.name)}:
-        raise InvalidParameter(name, "person", "someone with a role for this source")
+    parts, served, name = parts_of(request), served_of(request), known_person(request, person)
     made = parts.access.make_token(name, wanted.days, [served.name])
     return json_response({"token": made.text, "number": made.number, "expires": made.expires}, 201)
+
+
+def known_person(request: Request, person: str) -> str:
+    """Return the name of someone with a role for this source; refuse others."""
+    name = checked_person(person)
+    if name not in {each["person"] for each in parts_of(request).access.roles(served_of(request).name)}:
+        raise InvalidParameter(name, "person", "someone with a role for this source")
+    return name
 
 
 def revoke_token(request: Request, person: str, number: str) -> Response:

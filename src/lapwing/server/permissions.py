@@ -1,7 +1,7 @@
 """Who may do what: roles, permissions, and the one who calls.
 
-A role belongs to a person and a source; the operator's belongs to the server.  Every route names one permission.  What
-is not allowed here is refused.
+A role belongs to a person and a source; those of operators and makers belong to the server.  Every route names one
+permission.  What is not allowed here is refused.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Role(StrEnum):
     ANALYST = "analyst"
     AUDITOR = "auditor"
     OPERATOR = "operator"
+    MAKER = "maker"
 
 
 class Permission(Enum):
@@ -33,6 +34,7 @@ class Permission(Enum):
     AUDIT = "all entries of the ledger, and its verification"
     MANAGE = "people, tokens, caps and the total of a source"
     OPERATE = "how the server is doing"
+    CREATE = "new sources"
 
 
 ROLES: Mapping[Permission, frozenset[Role]] = {
@@ -41,8 +43,12 @@ ROLES: Mapping[Permission, frozenset[Role]] = {
     Permission.AUDIT: frozenset({Role.OWNER, Role.AUDITOR}),
     Permission.MANAGE: frozenset({Role.OWNER}),
     Permission.OPERATE: frozenset({Role.OPERATOR}),
+    Permission.CREATE: frozenset({Role.MAKER}),
 }
 """For each permission that needs a role, the roles that have it."""
+
+OF_THE_SERVER = frozenset({Role.OPERATOR, Role.MAKER})
+"""Roles that belong to no source."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ _REFUSALS = (400, 401, 404, 408, 409, 413, 429, 500, 503)
 _TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 """What a route without a model answers."""
 
-OF_SERVER = (Permission.PUBLIC, Permission.SIGNED_IN, Permission.OPERATE)
+OF_SERVER = (Permission.PUBLIC, Permission.SIGNED_IN, Permission.OPERATE, Permission.CREATE)
 """Permissions that belong to no source."""
 
 

@@ -43,6 +43,9 @@ class Settings:
         seconds: how long a request waits for its answer before it becomes a job.
         body_bytes: how large a request may be.
         body_seconds: how long a request may take to arrive.
+        sources_folder: the folder in which people who may make sources put tables; nobody makes any without it.
+        upload_bytes: how large a table may be that they upload.
+        upload_seconds: how long it may take to arrive.
         lease_seconds: how long after the last sign of a server others take up its jobs.
         openid: how people sign in by OpenID Connect, if they can.
     """
@@ -62,6 +65,9 @@ class Settings:
     seconds: int = 60
     body_bytes: int = 1_000_000
     body_seconds: int = 10
+    sources_folder: str | None = None
+    upload_bytes: int = 200_000_000
+    upload_seconds: int = 600
     lease_seconds: int = 15
     openid: OpenId | None = None
 
@@ -81,9 +87,10 @@ def settings_of(config: str | None, given: Mapping[str, Any]) -> Settings:
     """Return the settings of a TOML file and of a command line, checked; what is None was not given."""
     said = {} if config is None else _read(config)
     said |= {name: value for name, value in given.items() if value not in (None, (), False)}
-    if not said.get("sources"):
+    if not said.get("sources") and not said.get("sources_folder"):
         raise MissingParameter("sources", "Name the source files to serve: lapwing serve visits.toml.")
     said["access"] = access_place(said.get("access"))
+    said.setdefault("sources", ())
     made = Settings(**{name: _checked(name, value) for name, value in said.items()})
     _refuse_unsafe(made)
     return made
@@ -102,7 +109,7 @@ def access_place(named: str | None, config: str | None = None) -> str:
 
 
 _KNOWN = {field.name: field.type for field in fields(Settings)}
-_PATHS = ("certificate", "key", "access")
+_PATHS = ("certificate", "key", "access", "sources_folder")
 
 
 def _read(config: str) -> dict[str, Any]:

@@ -30,6 +30,8 @@ class Served:
         self.where = str(self.ledger.where)
         self.table = repr(first)
         self._description = first.describe()
+        self.file: str | None = None
+        """The path of its source file, if it was opened from one."""
 
     @property
     def source(self) -> Source:
@@ -98,12 +100,12 @@ def open_sources(openers: Iterable[Callable[[], Source]]) -> dict[str, Served]:
         if each.name in served:
             raise InvalidRequest(f'Two sources are called "{each.name}"', "Give one of them another name.")
         for other in served.values():
-            _refuse_pair(other, each)
+            refuse_pair(other, each)
         served[each.name] = each
     return served
 
 
-def _refuse_pair(one: Served, other: Served) -> None:
+def refuse_pair(one: Served, other: Served) -> None:
     """Refuse two sources that share a budget, or should: owners and auditors of one would have the ledger of both."""
     both = f'The sources "{one.name}" and "{other.name}"'
     if one.has_ledger_of(other):

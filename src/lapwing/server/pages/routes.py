@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..routing import RouteDeclaration
-from . import answers, asks, home, learning, records, signing
+from . import answers, asks, home, learning, new, people, records, requests, signing
 
 ROUTES: list[RouteDeclaration] = [
     *signing.ROUTES,
@@ -11,5 +11,10 @@ ROUTES: list[RouteDeclaration] = [
     *asks.ROUTES,
     *answers.ROUTES,
     *records.ROUTES,
+    *requests.ROUTES,
+    *people.ROUTES,
     *learning.ROUTES,
 ]
+
+NEW: list[RouteDeclaration] = new.ROUTES
+"""Pages of a server that has a folder for new sources."""

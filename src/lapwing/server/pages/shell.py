@@ -44,6 +44,7 @@ NAVIGATION = (
     ("Ledger", "/sources/{source}/ledger"),
     ("Requests", "/sources/{source}/requests"),
     ("People", "/sources/{source}/people"),
+    ("Declaration", "/sources/{source}/declaration"),
 )
 """The pages of a source, in this order; those are shown that are there and that the person may use."""
 

@@ -1,0 +1,113 @@
+"""New sources while the server runs: a person who may make them declares a table of the folder, and becomes its owner.
+
+A name, a table and a ledger that are in use are refused, as at the start.  The ledger begins with the declared total,
+and the owner gets a cap of all of it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from starlette.requests import Request
+
+from ..checking import SourceCheck, check
+from ..errors import AccessError, InvalidRequest, InvalidSource
+from ..noise.entropy import SYSTEM
+from ..source import Source
+from ..source_file import FoundTable, find_columns
+from .access import Access
+from .declaring import Declared
+from .permissions import Caller, Role
+from .refusals import Refusal
+from .sources import Served, refuse_pair
+from .uploads import Folder, write_new
+
+
+class SourceMaker:
+    """Makes new sources of the tables in a folder."""
+
+    def __init__(self, folder: Folder, access: Access, sources: MutableMapping[str, Served]) -> None:
+        self.folder, self._access, self._sources = folder, access, sources
+        self._lock = threading.Lock()
+
+    def columns(self, person: str, table: str) -> FoundTable:
+        """Return the columns of a table that a person may make a source of, by their names and types alone."""
+        place = self._free(person, table)
+        try:
+            return find_columns(str(place), place.stem)
+        except (InvalidSource, InvalidRequest) as error:
+            raise Refusal(400, "InvalidSource", self._own_text(error)) from None
+
+    def place(self, person: str, table: str) -> str:
+        """Return where a table is, as a source file in the room of a person names it."""
+        place = self._free(person, table)
+        return place.name if place.parent == self.folder.room(person) else str(place)
+
+    def check(self, person: str, declared: Declared) -> SourceCheck:
+        """Return whether a declaration fits its table: for its owner alone; nothing is charged, no ledger is made."""
+        draft = self.folder.room(person) / f".check-{SYSTEM.bits(64):016x}.toml"
+        write_new(draft, declared.text)
+        try:
+            return check(Source.open(draft))
+        except InvalidSource as error:
+            raise Refusal(400, "InvalidSource", self._own_text(error)) from None
+        finally:
+            draft.unlink()
+
+    def add(self, caller: Caller, declared: Declared) -> Served:
+        """Serve a new source from now on; the caller owns it."""
+        room = self.folder.room(caller.person)
+        place, ledger = room / f"{declared.name}.toml", room / f"{declared.name}.ledger"
+        with self._lock:
+            if declared.name in self._sources or ledger.exists():
+                raise _taken()
+            write_new(place, declared.text)
+            try:
+                made = self._opened(place)
+                self._access.know_source(made.name, made.identity)
+            except BaseException as error:
+                for file in (place, ledger):  # of this call alone: neither was there before
+                    file.unlink(missing_ok=True)
+                if isinstance(error, InvalidSource):
+                    raise Refusal(400, "InvalidSource", self._own_text(error)) from None
+                if isinstance(error, AccessError):
+                    raise _taken() from None
+                raise
+            made.ledger.add_analyst(caller.person, declared.epsilon)
+            self._access.add_role(caller.person, made.name, Role.OWNER)
+            self._access.extend(caller, made.name)
+            self._sources[made.name] = made
+        return made
+
+    def _opened(self, place: Path) -> Served:
+        made = Served(lambda: Source.open(place))
+        made.file = str(place)
+        for other in self._sources.values():
+            refuse_pair(other, made)
+        return made
+
+    def _free(self, person: str, table: str) -> Path:
+        """Return the place of a table that no source has yet."""
+        place = self.folder.table(person, table)
+        if any(each.source.holds(place) for each in list(self._sources.values())):
+            raise Refusal(
+                409, "InvalidRequest", "A source has this table already, and a budget belongs to the people in the "
+                "table. Ask that source, or change its declaration.",
+            )  # fmt: skip
+        return place
+
+    def _own_text(self, error: Exception) -> str:
+        """Return the text of an error about a person's own table, without the folders of the server."""
+        return str(error).replace(f"{self.folder.place}/", "")
+
+
+def maker_of(request: Request) -> SourceMaker:
+    """Return what makes new sources; routes that need it are there only if it is."""
+    maker: SourceMaker = request.app.state.maker
+    return maker
+
+
+def _taken() -> Refusal:
+    return Refusal(409, "InvalidRequest", "This name is taken: choose another one.")

@@ -1,0 +1,220 @@
+"""Pages for the owner of a source: people with their roles, caps and tokens; the total; and what is declared."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ... import exact
+from ...errors import MissingParameter
+from ...report import toml, toml_name
+from .. import models, owner_routes
+from ..access import MOST_DAYS, USUAL_DAYS, NewToken, checked_person
+from ..parts import caller_of, parts_of, served_of
+from ..permissions import Permission
+from ..refusals import Refusal
+from ..routing import RouteDeclaration
+from ..sessions import form_of
+from .acting import acting, refused
+from .home import gauge
+from .shell import render
+
+_PEOPLE = "/sources/{source}/people"
+_PERSON = f"{_PEOPLE}/{{person}}"
+_ROLES = ("analyst", "auditor", "owner")
+
+
+def people_page(request: Request) -> Response:
+    """Show who has a role for this source, with caps and tokens; never a token itself."""
+    return _shown(request)
+
+
+def _shown(request: Request, refusal: Refusal | None = None) -> Response:
+    parts, served, caller = parts_of(request), served_of(request), caller_of(request)
+    names: dict[str, list[str]] = {}
+    for each in parts.access.roles(served.name):
+        names.setdefault(each["person"], []).append(each["role"])
+    caps = {each.analyst: gauge(each) for each in served.ledger.analysts()}
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    listed = [
+        {
+            "person": name, "roles": roles, "cap": caps.get(name), "self": name == caller.person,
+            "tokens": [
+                each for each in parts.access.tokens(name)
+                if each["sources"] == [served.name] and each["revoked"] is None and each["expires"] > now
+            ],
+        }
+        for name, roles in names.items()
+    ]  # fmt: skip
+    said = form_of(request).values() if refusal is not None else {}
+    return render(
+        request, "people.html", 200 if refusal is None else refusal.status, source=served.name, listed=listed,
+        wrong="" if refusal is None else refusal.message, total=gauge(served.ledger.budget()), roles=_ROLES,
+        days=USUAL_DAYS, most_days=MOST_DAYS, said=lambda name: said.get(name, ""),
+    )  # fmt: skip
+
+
+def invite_person(request: Request) -> Response:
+    """Give a person a role and a token, by a form; the token is shown on the page that answers, and never again."""
+    form = form_of(request)
+    person, role, cap = form.one("person"), form.one("role"), form.one("cap")
+    made: list[NewToken] = []
+
+    def act() -> None:
+        if role not in _ROLES:
+            raise MissingParameter("role", "Choose what this person is for the source.")
+        days = exact.whole(form.one("days") or str(USUAL_DAYS), "days", MOST_DAYS)
+        change = models.PersonChange(role=role, cap=cap or None, note=form.one("note") or None)  # type: ignore[arg-type]
+        owner_routes.change_person(request, person, change)
+        made.append(parts_of(request).access.make_token(person, days, [served_of(request).name]))
+
+    refusal = refused(request, act)
+    return _shown(request, refusal) if refusal is not None else _token(request, person, made[0])
+
+
+def new_token(request: Request, person: str) -> Response:
+    """Make another token for a person of this source, by a form; it is shown once."""
+    made: list[NewToken] = []
+
+    def act() -> None:
+        owner_routes.known_person(request, person)
+        made.append(parts_of(request).access.make_token(person, USUAL_DAYS, [served_of(request).name]))
+
+    refusal = refused(request, act)
+    return _shown(request, refusal) if refusal is not None else _token(request, person, made[0])
+
+
+def _token(request: Request, person: str, made: NewToken) -> Response:
+    source = served_of(request).name
+    return render(request, "token.html", source=source, invited=person, token=made.text, expires=made.expires[:10])
+
+
+def send_cap(request: Request, person: str) -> Response:
+    """Set a cap, by a form."""
+    form = form_of(request)
+
+    def act() -> None:
+        name, served = checked_person(person), served_of(request)
+        set_cap = served.ledger.add_analyst if served.cap(name) is None else served.ledger.set_cap
+        owner_routes.known_person(request, name)
+        set_cap(name, form.one("cap"), form.one("note") or None)
+
+    return acting(request, act, _here(request), _shown)
+
+
+def send_removal(request: Request, person: str) -> Response:
+    """Take all roles of a person, by a form."""
+    return acting(request, lambda: owner_routes.remove_person(request, person), _here(request), _shown)
+
+
+def send_revocation(request: Request, person: str, number: str) -> Response:
+    """Revoke a token, by a form."""
+    return acting(request, lambda: owner_routes.revoke_token(request, person, number), _here(request), _shown)
+
+
+def send_total(request: Request) -> Response:
+    """Set the total, by a form."""
+    form = form_of(request)
+
+    def act() -> None:
+        change = models.TotalChange(epsilon=form.one("total"), note=form.one("note") or None)
+        owner_routes.set_total(request, change)
+
+    return acting(request, act, _here(request), _shown)
+
+
+def _here(request: Request) -> str:
+    return _PEOPLE.format(source=served_of(request).name)
+
+
+# --- what is declared ---
+
+
+def declaration_page(request: Request) -> Response:
+    """Show what is declared, as TOML, and to which version recorded answers belong."""
+    served = served_of(request)
+    charges = [each for each in served.ledger.entries() if each.kind == "charge" and served.is_asked_by(each)]
+    versions: dict[str, int] = {}
+    for each in charges:
+        asked = each.question if isinstance(each.question, dict) else {}
+        versions[str(asked.get("version") or "")] = versions.get(str(asked.get("version") or ""), 0) + 1
+    return render(
+        request, "declaration.html", source=served.name, text=declaration(served.file), versions=versions,
+        version=served.schema.version or "",
+    )  # fmt: skip
+
+
+def declaration(file: str | None) -> str:
+    """Return what a source file declares, without where the table and the ledger are; empty if there is no file."""
+    if file is None:
+        return ""
+    try:
+        return declaration_of(Path(file).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return ""
+
+
+def declaration_of(text: str) -> str:
+    """Return what the text of a source file declares, as TOML, without where the table and the ledger are."""
+    fields = tomllib.loads(text, parse_float=Decimal)
+    hidden = ("table", "ledger")
+    fields = {name: value for name, value in fields.items() if name not in hidden}
+    fields["join"] = [
+        {name: value for name, value in each.items() if name not in hidden} for each in fields.get("join", [])
+    ]
+    return "\n".join(_lines({name: value for name, value in fields.items() if value != []}, ()))
+
+
+def _lines(fields: Mapping[str, Any], where: tuple[str, ...]) -> list[str]:
+    """Return fields as lines of TOML: values first, then tables."""
+    tables = {name: value for name, value in fields.items() if _is_table(value)}
+    lines = [f"{toml_name(name)} = {_value(value)}" for name, value in fields.items() if name not in tables]
+    for name, value in tables.items():
+        place = (*where, toml_name(name))
+        for each in value if isinstance(value, list) else [value]:
+            heading = f"[[{'.'.join(place)}]]" if isinstance(value, list) else f"[{'.'.join(place)}]"
+            if each and all(_is_table(part) for part in each.values()):
+                lines += _lines(each, place)
+            else:
+                lines += ["", heading, *_lines(each, place)]
+    return lines
+
+
+def _is_table(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, dict) for each in value)
+    return isinstance(value, dict)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{toml_name(name)} = {_value(each)}" for name, each in value.items()) + " }"
+    return str(value) if isinstance(value, Decimal) else toml(value)
+
+
+Page = Callable[..., Response]
+
+
+def _form(path: str, page: Page) -> RouteDeclaration:
+    return RouteDeclaration("POST", path, Permission.MANAGE, page, None, page=True)
+
+
+ROUTES = [
+    RouteDeclaration("GET", _PEOPLE, Permission.MANAGE, people_page, None, page=True),
+    _form(_PEOPLE, invite_person),
+    _form(f"{_PERSON}/token", new_token),
+    _form(f"{_PERSON}/cap", send_cap),
+    _form(f"{_PERSON}/remove", send_removal),
+    _form(f"{_PERSON}/tokens/{{number}}/revoke", send_revocation),
+    _form("/sources/{source}/total", send_total),
+    RouteDeclaration("GET", "/sources/{source}/declaration", Permission.MANAGE, declaration_page, None, page=True),
+]

@@ -1,0 +1,249 @@
+"""A guided first source: from an uploaded table to a served one, by those who may, and nothing outside their room."""
+
+import json
+import stat
+import threading
+from fractions import Fraction
+
+import pytest
+
+from lapwing.server.access import invite
+from lapwing.server.permissions import Role
+from lapwing.server.uploads import UPLOAD, Folder
+from lapwing.source import Source
+
+from .conftest import CANARY
+from .test_pages import HERE, csrf, look, send, sign_in
+
+TABLE = "person,ward,cost,day\n" + "".join(
+    f"p{i},{('north', 'south')[i % 2]},{i % 50},2024-01-{i % 28 + 1:02}\n" for i in range(100)
+)
+TABLE += f"canary,north,{CANARY},2024-01-01\n"
+FORM = {
+    "person": "0", "rows_per_person": "2", "neighbors": "add_remove", "name": "clinic", "epsilon": "2",
+    "keys-1": "north, south", "other-1": "elsewhere", "low-2": "0", "high-2": "50", "title-2": "Cost & more",
+    "low-3": "2024-01-01", "high-3": "2024-12-31",
+}  # fmt: skip
+
+
+@pytest.fixture
+def tables(tmp_path):
+    return tmp_path / "tables"
+
+
+@pytest.fixture
+def made(start, tables):
+    """A server with a folder for new sources; mara and max may make some."""
+    server = start(sources_folder=str(tables))
+    for name in ("mara", "max"):
+        server.tokens[name] = invite(server.app.access, name, Role.MAKER, [], 30, [""]).text
+    return server
+
+
+def send_table(server, who="mara", name="clinic.csv", body=TABLE, **more):
+    cookie = sign_in(server, who)
+    headers = {**HERE, "content-type": "application/octet-stream", "cookie": cookie, **more}
+    headers.setdefault("x-lapwing-csrf", csrf(server, cookie))
+    return server.post(f"{UPLOAD}?name={name}", body=body.encode(), headers=headers)
+
+
+def post(server, path, fields, who="mara"):
+    cookie = sign_in(server, who)
+    return send(server, path, {"csrf": csrf(server, cookie), **fields}, cookie), cookie
+
+
+def test_a_table_becomes_a_source_that_answers_without_a_restart(made, tables):
+    assert send_table(made).json == {"table": "clinic.csv", "next": "/new/clinic.csv"}
+    page = look(made, "/new/clinic.csv", sign_in(made, "mara"))
+    assert page.status == 200
+    for text in ("becomes public", "first day", "none: each row is another person"):
+        assert text in page.text
+    checked, _ = post(made, "/new/clinic.csv/check", FORM)
+    assert checked.status == 200
+    assert "PRIVATE: for the owner of the table alone" in checked.text
+    assert "values beyond the bounds count as the bounds" in checked.text
+    assert not [each for each in (tables / "mara").iterdir() if each.name not in ("clinic.csv",)]  # nothing is left
+    assert "clinic" not in made.app.sources
+    unsure, _ = post(made, "/new/clinic.csv/serve", FORM)
+    assert unsure.status == 400
+    assert "Confirm first" in unsure.text
+    done, cookie = post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})
+    assert (done.status, done.headers["location"]) == (303, "/sources/clinic")
+    assert look(made, "/sources/clinic", cookie).status == 200  # in the session by which it was made
+    assert made.get("/api/v1/me", "mara").json["roles"] == {"": ["maker"], "clinic": ["owner"]}
+    answer = made.release("mara", "SELECT ward, COUNT(*), AVG(cost) FROM clinic GROUP BY ward", "1", "clinic")
+    assert answer.status == 200
+    assert made.app.sources["clinic"].ledger.budget("mara").total == 2
+    for each in (page, checked, unsure, done, answer):
+        assert CANARY not in each.text
+        assert str(tables) not in each.text
+    assert CANARY not in json.dumps(made.lines)
+
+
+def test_what_was_made_is_served_again_after_a_restart(made, start, tables):
+    send_table(made)
+    post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})
+    made.release("mara", "SELECT COUNT(*) FROM clinic", "1", "clinic")
+    made.stop()
+    again = start(sources_folder=str(tables))
+    assert again.app.sources["clinic"].ledger.spent == 1
+    assert again.get("/api/v1/sources/clinic", token=made.tokens["mara"]).status == 200
+    assert again.get("/api/v1/sources/clinic", "olga").status == 404
+
+
+def test_files_and_folders_are_for_the_server_alone(made, tables):
+    send_table(made)
+    post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})
+    assert stat.S_IMODE((tables / "mara").stat().st_mode) == 0o700
+    for name in ("clinic.csv", "clinic.toml"):
+        assert stat.S_IMODE((tables / "mara" / name).stat().st_mode) == 0o600
+    source = Source.open(tables / "mara" / "clinic.toml")
+    assert (source.epsilon, source.schema.person, source.schema.rows_per_person) == (Fraction(2), "person", 2)
+    assert source.schema.columns["cost"].title == "Cost & more"
+    assert set(source.schema.columns) >= {"ward", "cost", "day"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../x.csv", "..%2Fx.csv", "%2Fetc%2Fx.csv", ".x.csv", "x.toml", "x.csv%00", "x.csv%0A", "x.CSV", "", "a b.csv",
+        "x.csv.toml", "x*.csv", "%C3%A9.csv", "x" * 61 + ".csv", "mara%2Fx.csv", "-x.csv",
+    ],
+)  # fmt: skip
+def test_T50_no_name_leads_out_of_the_room(made, tables, name):
+    answer = send_table(made, name=name)
+    assert answer.status == 400, name
+    assert not [each for each in tables.rglob("*") if each.is_file()]
+
+
+@pytest.mark.parametrize("table", ["..%2Fvisits.csv", "visits.csv", "%2Fetc%2Fpasswd", "clinic.toml", "link.csv", "."])
+def test_T50_no_address_of_a_table_leads_to_another_file(made, tables, folder, table):
+    (tables / "mara").mkdir(parents=True)
+    (tables / "mara" / "link.csv").symlink_to(folder / "visits.csv")
+    (tables / "link.csv").symlink_to(folder / "visits.csv")
+    cookie = sign_in(made, "mara")
+    assert look(made, f"/new/{table}", cookie).status == 404
+    assert post(made, "/new", {"table": table})[0].status == 404
+
+
+def test_tables_of_others_do_not_exist(made, tables):
+    send_table(made)
+    cookie = sign_in(made, "max")
+    assert str(look(made, "/new/clinic.csv", cookie).status) == "404"
+    assert "clinic" not in look(made, "/new", cookie).text
+    (tables / "shared.csv").write_text(TABLE)  # by an administrator
+    assert "shared.csv" in look(made, "/new", cookie).text
+    done, _ = post(made, "/new/shared.csv/serve", {**FORM, "name": "shared", "confirmed": "yes"}, "max")
+    assert done.status == 303
+    taken = look(made, "/new/shared.csv", sign_in(made, "mara"))
+    assert taken.status == 409
+    assert "has this table already" in taken.text
+
+
+def test_a_name_or_a_table_that_is_in_use_is_refused(made, tables):
+    send_table(made)
+    assert send_table(made).status == 409  # never replaced
+    assert (tables / "mara" / "clinic.csv").read_text() == TABLE
+    for name in ("visits", "secrets"):
+        answer, _ = post(made, "/new/clinic.csv/serve", {**FORM, "name": name, "confirmed": "yes"})
+        assert answer.status == 409
+        assert "This name is taken" in answer.text
+    assert sorted(each.name for each in (tables / "mara").iterdir()) == ["clinic.csv"]
+    assert post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})[0].status == 303
+    assert post(made, "/new/clinic.csv/serve", {**FORM, "name": "second", "confirmed": "yes"})[0].status == 409
+    assert "second" not in made.app.sources
+
+
+def test_T25_of_those_who_serve_one_table_at_once_one_does(made):
+    send_table(made)
+    told = []
+
+    def serve(name):
+        told.append(post(made, "/new/clinic.csv/serve", {**FORM, "name": name, "confirmed": "yes"})[0].status)
+
+    threads = [threading.Thread(target=serve, args=(f"clinic{number % 2}",)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert sorted(told)[0] == 303
+    assert told.count(303) == 1
+    assert sum(name.startswith("clinic") for name in made.app.sources) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"person": ""}, {"person": "9"}, {"person": "x"}, {"rows_per_person": "0"}, {"neighbors": "none"},
+        {"name": "../x"}, {"name": "Clinic"}, {"name": ""}, {"epsilon": ""}, {"epsilon": "-1"}, {"epsilon": "nan"},
+        {"low-2": ""}, {"low-2": "50", "high-2": "0"}, {"low-2": "1e999"}, {"low-2": "0\nx = 1"}, {"keys-2": "1"},
+        {"low-3": "yesterday"}, {"keys-1": "north\x00"}, {"title-2": "a\nb"}, {"title-2": "x" * 201},
+        {"keys-1": "", "other-1": "", "low-2": "", "high-2": "", "low-3": "", "high-3": ""},
+    ],
+)  # fmt: skip
+def test_what_is_incomplete_or_odd_is_told_on_the_form_and_nothing_is_made(made, tables, change):
+    send_table(made)
+    for end in ("check", "serve"):
+        answer, _ = post(made, f"/new/clinic.csv/{end}", {**FORM, **change, "confirmed": "yes"})
+        assert answer.status == 400, change
+        assert 'role="alert"' in answer.text
+        assert "What is declared about clinic.csv" in answer.text
+        assert str(tables) not in answer.text
+    assert sorted(each.name for each in (tables / "mara").iterdir()) == ["clinic.csv"]
+
+
+def test_what_an_owner_types_is_text_and_nothing_else(made, tables):
+    send_table(made)
+    hostile = '"]\nperson = "ward'
+    fields = {**FORM, "keys-1": 'a"b, c\\d, ]', "title-2": '" # <b>', "confirmed": "yes", "version": 'v"1'}
+    assert post(made, "/new/clinic.csv/serve", fields)[0].status == 303
+    columns = Source.open(tables / "mara" / "clinic.toml").schema.columns
+    assert columns["ward"].keys == ('a"b', "c\\d", "]")
+    assert columns["cost"].title == '" # <b>'
+    assert hostile not in (tables / "mara" / "clinic.toml").read_text()
+
+
+def test_only_makers_make_and_only_with_a_folder(made, server):
+    for who in ("olga", "ana", "audrey", "oscar", "eve"):
+        cookie = sign_in(made, who)
+        assert look(made, "/new", cookie).status == 404
+        assert send_table(made, who).status == 404
+        assert "/new" not in look(made, "/", cookie).text
+    server.tokens["mara"] = invite(server.app.access, "mara", Role.MAKER, [], 30, [""]).text
+    cookie = sign_in(server, "mara")
+    assert look(server, "/new", cookie).status == 404
+    assert "/new" not in look(server, "/", cookie).text
+    assert made.get("/api/v1/sources/visits", "mara").status == 404
+
+
+def test_an_upload_is_limited_and_leaves_nothing_when_it_breaks(start, tables):
+    server = start(sources_folder=str(tables), upload_bytes=1000, body_bytes=2000)
+    server.tokens["mara"] = invite(server.app.access, "mara", Role.MAKER, [], 30, [""]).text
+    assert send_table(server).status == 413
+    cookie = sign_in(server, "mara")
+    headers = {
+        **HERE,
+        "content-type": "application/octet-stream",
+        "cookie": cookie,
+        "x-lapwing-csrf": csrf(server, cookie),
+    }
+    pieces = [b"a,b\n", b"x" * 900, b"y" * 900]
+    answer = server.call("POST", f"{UPLOAD}?name=a.csv", None, headers=headers, pieces=pieces)
+    assert answer.status == 413
+    assert not [each for each in tables.rglob("*") if each.is_file()]
+    assert send_table(server, body="a,b\n1,2\n", **{"x-lapwing-csrf": "0" * 64}).status == 400
+    assert send_table(server, body="a,b\n1,2\n", origin="https://evil.example").status == 400
+    assert not [each for each in tables.rglob("*") if each.is_file()]
+
+
+def test_a_folder_tells_only_of_sources_that_were_made_in_rooms(tmp_path):
+    folder = Folder(str(tmp_path / "tables"))
+    assert folder.sources() == []
+    room = folder.room("mara")
+    for name in ("b.toml", "a.toml", ".check-1.toml", "x.csv"):
+        (room / name).write_text("")
+    (folder.place / "c.toml").write_text("")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "d.toml").write_text("")
+    (folder.place / "link").symlink_to(tmp_path / "elsewhere")
+    assert [each.name for each in folder.sources()] == ["a.toml", "b.toml"]
