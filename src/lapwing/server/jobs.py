@@ -34,6 +34,12 @@ MOST_OPEN = 20
 LISTED = 100
 """How many jobs are listed."""
 
+KEPT = 500
+"""How many jobs of one person are kept: before there are more, the oldest that have ended are forgotten.
+
+Their answers stay in the ledger.  Without this, one person could fill the disk with questions that cost nothing.
+"""
+
 
 NOBODY = ""
 """The server of an open job that found no room when it was taken up: it is taken up again later."""
@@ -181,6 +187,7 @@ class Jobs:
         with self._store.transaction(write=True) as connection:
             if (connection.scalar(mine) or 0) >= MOST_OPEN:
                 raise TooManyJobs
+            connection.execute(sa.delete(jobs).where(jobs.c.job.in_(_beyond(inquiry.person))))
             connection.execute(sa.insert(jobs), row)
         if leave is not None:
             leave.job = row["job"]
@@ -246,6 +253,13 @@ class Jobs:
         inquiry = Inquiry(served, row["person"], ReleaseBody.model_validate_json(row["question"]))
         release = inquiry.known() if inquiry.plan.parts else inquiry.released()  # the public number of rows
         return None if release is None else json_bytes(inquiry.answer(release))
+
+
+def _beyond(person: str) -> sa.Select[tuple[str]]:
+    """Return which jobs of a person are forgotten before another one is written down."""
+    ended = (jobs.c.person == person) & (jobs.c.state != "open")
+    newest = jobs.c.made.desc(), jobs.c.job
+    return sa.select(jobs.c.job).where(ended).order_by(*newest).offset(KEPT - 1)
 
 
 def shown(row: Row) -> Row:

@@ -73,6 +73,18 @@ def test_a_job_is_answered_later_and_its_answer_is_that_of_the_release(server):
     assert [each["job"] for each in server.get(JOBS, "ana").json["jobs"]] == [job]
 
 
+def test_of_many_jobs_the_oldest_that_ended_are_forgotten_so_that_nobody_fills_the_disk(server, folder, monkeypatch):
+    monkeypatch.setattr("lapwing.server.jobs.KEPT", 3)
+    server.release("ana")
+    other = begin(server, "bob")
+    for _ in range(6):
+        ended(server, begin(server))
+    kept = AccessStore(str(folder / "access.sqlite")).rows(sa.select(jobs.c.person))
+    assert sorted(each["person"] for each in kept) == ["ana", "ana", "ana", "bob"]
+    assert ended(server, other, "bob")["state"] == "done"
+    assert server.ledger.spent == Fraction(1, 2)
+
+
 def test_a_job_that_fails_tells_why_in_the_words_of_the_library(server):
     done = ended(server, begin(server, epsilon="3"))
     assert (done["state"], done["error"]) == ("failed", "BudgetExceeded")
