@@ -13,8 +13,9 @@ import pytest
 
 from lapwing.server.pages.asks import quoted
 from lapwing.server.pages.curve import ladder
-from lapwing.server.pages.files import FILES
+from lapwing.server.pages.files import FILES, file_of
 from lapwing.server.permissions import Role
+from lapwing.source import Source
 
 from .conftest import ASKED, CANARY
 from .test_pages import csrf, look, send, sign_in
@@ -263,3 +264,10 @@ def test_the_slider_has_round_values_up_to_what_is_left(left):
 )
 def test_names_are_quoted_where_sql_needs_it(name, sql):
     assert quoted(name) == sql
+
+
+def test_T50_a_file_for_a_spreadsheet_has_no_text_that_it_would_compute(folder, frozen_noise):
+    source = Source.open(folder / "visits.toml")
+    asked = 'SELECT ward AS "=2+3", COUNT(*) AS "=HYPERLINK(\'x\')" FROM visits GROUP BY ward'
+    titles = next(csv.reader(io.StringIO(file_of(source.release(asked, epsilon=1, analyst="ana"), "csv").decode())))
+    assert titles[:2] == ["'=2+3", "'=HYPERLINK('x')"]

@@ -39,10 +39,6 @@ def files_here() -> dict[str, FileKind]:
     return {name: kind for name, kind in FILES.items() if drawn or name not in ("svg", "png")}
 
 
-def _csv(answer: Answer) -> bytes:
-    return (answer.to_csv() or "").encode("utf-8", "backslashreplace")
-
-
 def _parquet(answer: Answer) -> bytes:
     with TemporaryDirectory(prefix="lapwing-") as folder:
         file = Path(folder) / "data.parquet"
@@ -51,14 +47,17 @@ def _parquet(answer: Answer) -> bytes:
 
 
 def _packaged(*only: str) -> Callable[[Answer], bytes]:
-    """Return what makes some formats of a package: the only file of one, or a ZIP of all."""
+    """Return what makes some formats of a package: the only file of one, or a ZIP of all.
+
+    Texts that a spreadsheet would compute are shielded: whoever asked chose the names of an answer that others open.
+    """
 
     def make(answer: Answer) -> bytes:
         with TemporaryDirectory(prefix="lapwing-") as folder:
             place = Path(folder) / "package"
             answer.package(place, only=only, safe_csv=True)
-            if only == ("xlsx",):
-                return (place / "data.xlsx").read_bytes()
+            if only in (("csv",), ("xlsx",)):
+                return (place / f"data.{only[0]}").read_bytes()
             return _zipped(place)
 
     return make
@@ -84,7 +83,7 @@ def _drawn(form: str) -> Callable[[Answer], bytes]:
 _EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 FILES = {
-    "csv": FileKind("CSV", ".csv", "text/csv; charset=utf-8", _csv),
+    "csv": FileKind("CSV", ".csv", "text/csv; charset=utf-8", _packaged("csv")),
     "json": FileKind("JSON", ".json", "application/json", lambda answer: json_bytes(answer.to_dict())),
     "parquet": FileKind("Parquet", ".parquet", "application/vnd.apache.parquet", _parquet),
     "xlsx": FileKind("Excel", ".xlsx", _EXCEL, _packaged("xlsx")),
