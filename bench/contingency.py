@@ -2,7 +2,8 @@
 
 The data are not part of the repository: give the path of `adult_binned.csv`, the Adult data of the UCI Machine Learning
 Repository with every column recoded to 0, 1, 2 …, with `adult_binned_domain.json` beside it, which names the number of
-keys of each column.  OpenDP runs in an environment of its own (bench/peers_contingency.py).
+keys of each column.  OpenDP runs in an environment of its own (bench/peers_contingency.py); `--opendp FILE` takes its
+releases from a file that was written with it before.
 
 Errors are root mean squares over the runs, over all cells and over all tables (each table counts alike).
 """
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from noise import Peer, PeerProcess, install
 from page import PAGE, busy_seconds, machine, number, replace_section, step, table, used_elsewhere
-from peers_contingency import CASES, asked, counted, read, squares
+from peers_contingency import CASES, asked, counted, known, read, squares
 
 import lapwing as lw
 from lapwing.measure.nonnegative import view
@@ -72,7 +73,7 @@ def run_once(rows: Any, shape: tuple[int, ...], shares: dict[Axes, Fraction]) ->
 
 
 def compare(
-    data: Path, runs: int, peer: PeerProcess | None
+    data: Path, runs: int, peer: PeerProcess | None, releases: list[dict[str, Any]]
 ) -> tuple[dict[tuple[str, str], Measured], dict[str, float]]:
     """Return what was measured for each case and way, and the seconds of each plan."""
     tables = {case: read(data, columns) for case, columns in CASES.items()}
@@ -93,6 +94,9 @@ def compare(
         for key, value in (peer.measure() if peer else {}).items():
             _, case, way, what = key.split()
             found[case, f"OpenDP, Fixed, measures {MEASURED[way]}"][what].append(value)
+    for each in sorted(releases, key=lambda each: each["way"]):
+        for what in ("cells", "tables", "seconds"):
+            found[each["case"], f"OpenDP, Fixed, measures {MEASURED[each['way']]}"][what].append(each[what])
     return found, seconds
 
 
@@ -121,26 +125,38 @@ def many_columns(data: Path) -> str:
     return f"The plan took {number(planned)} s.\n\n{table(head, shown)}"
 
 
+def peer_line(peer: PeerProcess | None, releases: list[dict[str, Any]]) -> str:
+    """Return which OpenDP was measured, and when."""
+    if releases:
+        return f"OpenDP {OPENDP.attempts[0][0].partition('==')[2]}, released on this machine before the rest"
+    return f"OpenDP {peer.hello.get('version', 'could not be run')}" if peer else "left out"
+
+
 def main() -> int:
     """Measure, print, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="the path of adult_binned.csv")
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--opendp", type=Path, help="take OpenDP's releases from this file")
     parser.add_argument("--no-peers", action="store_true", help="leave OpenDP out")
     parser.add_argument("--dry", action="store_true", help="write no page")
     options = parser.parse_args()
-    python = None if options.no_peers else install(OPENDP)
+    releases = known(options.opendp) if options.opendp else []
+    python = None if options.no_peers or releases else install(OPENDP)
     peer = PeerProcess(OPENDP, python, "peers_contingency.py", str(options.data.resolve())) if python else None
     before = busy_seconds()
-    found, seconds = compare(options.data, options.runs, peer)
+    found, seconds = compare(options.data, options.runs, peer, releases)
     if peer:
         peer.close()
     head = ("tables", "runs", "error over cells", "error over tables", "seconds, median")
     facts = [
-        ("command", f"`python bench/contingency.py adult_binned.csv --runs {options.runs}`"),
+        (
+            "command",
+            f"`python bench/contingency.py adult_binned.csv --runs {options.runs}{' --opendp FILE' * bool(releases)}`",
+        ),
         ("date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"),
         *machine(),
-        ("peer", f"OpenDP {peer.hello.get('version', 'could not be run')}" if peer else "left out"),
+        ("peer", peer_line(peer, releases)),
         ("plans", ", ".join(f"{name}: {number(each)} s" for name, each in seconds.items())),
         ("background load", f"other processes used {used_elsewhere(before)}"),
     ]
@@ -150,7 +166,8 @@ def main() -> int:
             "\n".join(f"- {name}: {value}" for name, value in facts),
             "All tables of one and of two columns of the Adult data, 48,842 rows, ε = 1 in all, one row protected. "
             "Errors are root mean squares. *View* is without negative numbers; *rounded* is the view in whole numbers. "
-            "OpenDP's seconds are those of one release; Lapwing's are without the plan.",
+            "OpenDP's seconds are those of one release; Lapwing's are without the plan. "
+            "OpenDP's algorithm is Fixed, with the measured tables as named and equal shares of ε.",
             *(
                 f"### {case.capitalize()}: {', '.join(columns)}\n\n{table(head, lines(found, case))}"
                 for case, columns in CASES.items()

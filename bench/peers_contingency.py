@@ -2,6 +2,9 @@
 
 The protocol is that of bench/peers.py; a round answers, for each case, with the error over cells, the error over tables
 and the seconds of one release.
+
+A release takes OpenDP about a minute.  So the releases can be made before, and be stopped at any time: with
+`--file FILE --runs 20` a line for each release is appended to the file, until there are so many of each case and way.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import csv
 import json
 import sys
 import time
+from collections import Counter
 from importlib.metadata import version
 from itertools import combinations, product
 from pathlib import Path
@@ -83,22 +87,52 @@ def release(rows: Table, shape: tuple[int, ...], columns: tuple[str, ...], sizes
     return found
 
 
+def measured(rows: Table, shape: tuple[int, ...], case: str, way: str) -> dict[str, float]:
+    """Return the errors and the seconds of one release."""
+    start = time.perf_counter()
+    found = release(rows, shape, CASES[case], WAYS[way])
+    seconds = time.perf_counter() - start
+    cells, tables = squares(found, rows, shape)
+    return {"cells": cells, "tables": tables, "seconds": seconds}
+
+
+def known(file: Path) -> list[dict[str, Any]]:
+    """Return the releases in a file: a line of JSON for each."""
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def append(file: Path, runs: int, tables: dict[str, tuple[Table, tuple[int, ...]]]) -> None:
+    """Append releases to a file, those first of which there are the fewest, until there are enough of each."""
+    kinds = list(product(CASES, WAYS))
+    while True:
+        done = Counter((each["case"], each["way"]) for each in known(file))
+        case, way = min(kinds, key=lambda kind: done[kind])
+        if done[case, way] >= runs:
+            return
+        line = {"case": case, "way": way, **measured(*tables[case], case, way)}
+        with file.open("a") as out:
+            out.write(json.dumps(line) + "\n")
+
+
 def main() -> int:
-    """Say hello, then measure a round for every line."""
+    """Say hello, then measure a round for every line; or append releases to a file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peer", choices=["opendp-mbi"])
     parser.add_argument("data", type=Path)
-    data = parser.parse_args().data
+    parser.add_argument("--file", type=Path, help="append releases to this file instead")
+    parser.add_argument("--runs", type=int, default=20, help="so many releases of each case and way")
+    options = parser.parse_args()
     try:
-        tables = {case: read(data, columns) for case, columns in CASES.items()}
+        tables = {case: read(options.data, columns) for case, columns in CASES.items()}
+        if options.file:
+            append(options.file, options.runs, tables)
+            return 0
         say({"version": version("opendp")})
         for _ in sys.stdin:
             answer = {}
-            for (case, (rows, shape)), (way, sizes) in product(tables.items(), WAYS.items()):
-                start = time.perf_counter()
-                found = release(rows, shape, CASES[case], sizes)
-                answer[f"{case} {way} seconds"] = time.perf_counter() - start
-                answer[f"{case} {way} cells"], answer[f"{case} {way} tables"] = squares(found, rows, shape)
+            for (case, (rows, shape)), way in product(tables.items(), WAYS):
+                one = measured(rows, shape, case, way)
+                answer |= {f"{case} {way} {what}": value for what, value in one.items()}
             say(answer)
     except Exception as error:  # whatever a peer raises is reported, so that the other measures go on
         say({"error": f"{type(error).__name__}: {error}"})

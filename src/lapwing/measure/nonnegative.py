@@ -1,17 +1,18 @@
 """Released tables → a view without negative numbers, whose tables add up, and synthetic rows from it.
 
 Given noisy tables and their variances, and nothing else, a distribution of weights over the cells of a joint table is
-chosen; every table of the view is counted from these weights.  It is chosen from the total up:
+chosen; every table of the view is counted from these weights:
 - the total is the unbiased one, or 0 if that is negative, or a public number if there is one;
-- the table of one column is the closest one without negative numbers that has this total (least squares);
-- then tables of two columns, of three and so on, where the smaller ones stay as they are.  With z the weights before,
-  M_A the margins of a table A, y_A its unbiased margins and s_A their deviation, the weights become, three times over,
-      z' = argmin KL(z' ‖ z) + Σ |M_A z' - y_A|² / (2·c·s_A)   (the sum over the tables of this size),
-  among all z' ≥ 0 with the smaller margins of z.  c = 4.
+- at first the columns are independent, and the table of one column is the closest one to the unbiased table without
+  negative numbers that has this total (least squares): of all weights with these tables they have the most entropy;
+- then come five steps.  With z the weights before, M_A z the table A counted from them, y_A a released table and s_A
+  the deviation of its cells, the weights become
+      z' = argmin KL(z' ‖ z) + Σ |M_A z' - y_A|² / (2·c·s_A)   among all z' ≥ 0 with the total; c = 8.
+  In four steps the sum is over the unbiased tables: those asked for, those measured, and all their parts.  In the fifth
+  it is over the noisy tables as they were measured.
 
-The starting point is independence of the columns, the distribution of greatest entropy with these tables.  A step moves
-a cell of size m by m/(m + c·s) of the way: what is well above the noise follows the released numbers, and what is not
-stays near what the smaller tables say.
+A step moves a cell of size m by about m/(m + c·s) of the way: what is well above the noise follows the released
+numbers, and what is not stays near what the other tables say.
 
 Claim U8 (view).  All tables of a view are ≥ 0 and multiples of one power of two (1 if ``rounded``), and the sums of a
 table over any columns are the cells of its smaller table, without any rounding.  If a total is given, they have it.
@@ -26,7 +27,7 @@ Proof: docs/explanation/nonnegative.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,27 +38,27 @@ from .. import exact
 from . import hierarchy
 from .apportion import apportioned
 from .support import SAMPLE, Integers, Joint, Margin, Support, sampled
-from .tables import Axes, Floats, closure, component_variance, reconstruct
+from .tables import Axes, Floats, closure, reconstruct, table_variances
 
 MOST_CELLS = 2**22
-MOST_WORK = 2**26
+MOST_WORK = 2**24
 """A joint table with more cells, or more cells times tables, is represented by a sample of its cells."""
 
 MOST_ROWS = 10**8
 """The largest number of synthetic rows."""
 
-_STEPS = 3
-_SLOWNESS = 4.0
+_STEPS = 4
+"""Towards the unbiased tables; one more is towards the measured ones."""
+_SLOWNESS = 8.0
 """c: how many deviations a cell must have to move half of the way in one step."""
 
-_SWEEPS = 8
+_SWEEPS = 12
 _SETTLED = 0.05
-"""Tables of the same size are fitted in turn until none moves by more than this part of its deviation."""
+"""Tables are fitted in turn until none moves by more than this part of its deviation, or so many times."""
 
 _ROUNDS = 30
 _CLOSE = 1e-2
 _LONGEST = 4.0
-_DEAD = -1e6
 _TINY = 1e-200
 """What is smaller is nothing: so no quotient overflows."""
 
@@ -132,27 +133,39 @@ def view(
         total: the sum of each table, if that is public.
         chain: columns that lie within each other; then a table has at most one of them.
     """
-    parts = chain.closure(asked) if chain else closure(asked)
+    parts = _parts(noisy, asked, chain)
     if chain:
         unbiased = hierarchy.reconstruct(shape, chain, noisy, variances, parts)
         spreads = {part: float(hierarchy.variance(shape, chain, variances, part).mean()) for part in parts}
     else:
         unbiased = reconstruct(shape, noisy, variances, parts)
-        spreads = {part: component_variance(shape, variances, part) for part in parts}
+        spreads = table_variances(shape, variances, parts)
     size = max(float(unbiased[()]) if total is None else float(total), 0.0)
     unit = _unit(size)
     size = round(size / unit) * unit
     finest = max((chain.level(part) for part in parts), default=0) if chain else 0
     coarse = chain.columns[: max(finest - 1, 0)] if chain else ()
     axes = tuple(sorted({axis for part in parts for axis in part} - set(coarse)))
-    wanted = {}
-    for part in parts:
-        slowness = max(math.sqrt(spreads[part]), _LEAST, _FINE * size) * _SLOWNESS
-        depth = len(chain.others(part)) + chain.level(part) if chain else len(part)
-        margin = _margin(part, axes, chain, finest)
-        wanted[part] = _Wanted(margin, margin.counted(unbiased[part]), slowness, depth)
-    support, weights = _fitted(tuple(shape[axis] for axis in axes), list(wanted.values()), size)
-    return View(axes, {table: wanted[table].margin for table in asked}, support, weights, size)
+    ways = {part: _margin(part, axes, chain, finest) for part in parts}
+
+    def wanted(table: Axes, cells: NDArray[Any], variance: float) -> _Wanted:
+        slowness = max(math.sqrt(variance), _LEAST, _FINE * size) * _SLOWNESS
+        return _Wanted(ways[table], ways[table].counted(cells.astype(np.float64)), slowness)
+
+    support, weights = _fitted(
+        tuple(shape[axis] for axis in axes),
+        [wanted(part, unbiased[part], spreads[part]) for part in parts],
+        [wanted(part, noisy[part], variances[part]) for part in parts if part in noisy],
+        size,
+    )
+    return View(axes, {table: ways[table] for table in asked}, support, weights, size)
+
+
+def _parts(measured: Iterable[Axes], asked: Sequence[Axes], chain: hierarchy.Chain | None) -> list[Axes]:
+    """Return the tables asked for, measured ones without other columns, and all their parts, the smallest first."""
+    below = chain.closure if chain else closure
+    columns = {column for part in below(asked) for column in part}
+    return below([*asked, *(table for table in measured if columns.issuperset(table))])
 
 
 def _margin(table: Axes, axes: Axes, chain: hierarchy.Chain | None, finest: int) -> Margin:
@@ -181,22 +194,20 @@ def _unit(total: float) -> float:
     return 2.0 ** -min(places if places >= 0 else 4 * places, _FINEST)
 
 
-# ── from the total up ────────────────────────────────────────────────────────────────────────────────────────
+# ── where to start ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Wanted(NamedTuple):
-    """How a table is counted, its unbiased cells, how slowly the weights move towards it (c·s_A), and its depth.
-
-    The depth is the number of its columns, and of coarser columns that they lie in.
-    """
+    """How a table is counted, its unbiased cells, and how slowly the weights move towards it (c·s_A)."""
 
     margin: Margin
     table: Floats
     slowness: float
-    depth: int
 
 
-def _fitted(shape: tuple[int, ...], wanted: Sequence[_Wanted], total: float) -> tuple[Support, Floats]:
+def _fitted(
+    shape: tuple[int, ...], wanted: Sequence[_Wanted], measured: Sequence[_Wanted], total: float
+) -> tuple[Support, Floats]:
     """Return the cells of the joint table and their weights."""
     cells = math.prod(shape)
     small = cells <= max(MOST_CELLS, 1) and cells * len(wanted) <= MOST_WORK
@@ -206,16 +217,16 @@ def _fitted(shape: tuple[int, ...], wanted: Sequence[_Wanted], total: float) -> 
         )
     singles = _singles(wanted, total)
     support, weights = (_independent if small else _drawn)(singles, wanted, total)
-    for depth in range(2, max(want.depth for want in wanted) + 1):
-        tables = [want for want in wanted if want.depth == depth and len(want.margin.axes) > 1]
-        weights = _pulled(support, weights, tables)
-    return support, weights
+    different = [want for want in wanted if want.table.shape and 1 not in want.table.shape]  # from each smaller one
+    for _ in range(_STEPS):
+        weights = _pulled(support, weights, different, total)
+    return support, _pulled(support, weights, [want for want in measured if want.table.shape], total)
 
 
 def _singles(wanted: Sequence[_Wanted], total: float) -> list[Floats]:
     """Return the table of each column: those of a hierarchy from the coarsest to the finest, within the coarser one."""
     found: dict[int, Floats] = {}
-    for margin, table, *_ in wanted:
+    for margin, table, _ in wanted:
         if len(margin.axes) == 1:
             (axis,) = margin.axes
             above = np.array([total]) if margin.parents is None else found[axis]
@@ -239,12 +250,14 @@ def _independent(singles: Sequence[Floats], _: Sequence[_Wanted], total: float) 
 def _drawn(singles: Sequence[Floats], wanted: Sequence[_Wanted], total: float) -> tuple[Support, Floats]:
     """Return cells drawn by the tables of pairs of columns, each of them by itself, with the tables of one column."""
     pairs: dict[Axes, Floats] = {}
-    for margin, table, slowness, depth in wanted:
+    for margin, table, slowness in wanted:
         if len(margin.axes) == 2 and margin.nodes is None:
             first, second = margin.axes
             product = np.multiply.outer(singles[first], singles[second]) / total
-            alone = _Wanted(Margin((0, 1)), table, slowness, depth)
-            pairs[first, second] = _pulled(Joint(product.shape), product, [alone])
+            alone = _Wanted(Margin((0, 1)), table, slowness)
+            for _ in range(_STEPS):
+                product = _pulled(Joint(product.shape), product, [alone], total)
+            pairs[first, second] = product
     support = sampled(singles, pairs)
     weights = np.full(SAMPLE, total / SAMPLE)
     for _ in range(_SWEEPS):
@@ -261,47 +274,57 @@ def on_simplex(values: Floats, total: float) -> Floats:
     return np.maximum(values - level, 0.0)
 
 
-# ── tables of one size ───────────────────────────────────────────────────────────────────────────────────────
+# ── the steps ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, eq=False)
-class _Goal:
-    """Where a table is pulled to, how slowly, and its sums along each axis, which stay."""
+def _pulled(support: Support, weights: Floats, tables: Sequence[_Wanted], total: float) -> Floats:
+    """Return the weights after one step towards the tables wanted, the smallest of which come first.
 
-    margin: Margin
-    table: Floats
-    slowness: float
-    sums: tuple[Floats, ...]
-
-
-def _pulled(support: Support, weights: Floats, tables: Sequence[_Wanted]) -> Floats:
-    """Return the weights after all steps towards the tables wanted, with the same smaller tables.
-
-    The minimum of one step is found by taking one table after the other, each to its own minimum given the others:
-    ascent in the blocks of the dual problem, as iterative proportional fitting is.
+    The minimum is found by taking one table after the other, each to its own minimum given the others: ascent in the
+    blocks of the dual problem, as iterative proportional fitting is.  The parts of a table are fitted along with it,
+    counted from it and not from all cells.
     """
-    goals = [_goal(want.margin.count(support, weights), want) for want in tables]
-    for _ in range(_STEPS):
-        moved = [np.zeros(goal.table.shape) for goal in goals]
-        shifts = [[np.zeros(each.shape) for each in goal.sums] for goal in goals]
-        for _ in range(_SWEEPS):
-            largest = 0.0
-            for goal, move, shift in zip(goals, moved, shifts, strict=True):
-                now = goal.margin.count(support, weights)
-                factors = _ratio(nearest(now, move, goal, shift), now)
-                move += np.log(factors, out=np.zeros(now.shape), where=factors > 0)
-                weights = goal.margin.scale(support, weights, factors)
-                largest = max(largest, float(np.abs(now * (factors - 1)).max(initial=0)) / goal.slowness)
-            if largest * _SLOWNESS <= _SETTLED:
-                break
+    goals = [_goal(want, total) for want in tables]
+    moved = [np.zeros(goal.shape) for goal in goals]
+    blocks = _blocks(tables)
+    for _ in range(_SWEEPS):
+        largest = 0.0
+        for margin, parts in blocks:
+            before = margin.count(support, weights)
+            cells, after = Joint(before.shape), before
+            for place, part in parts:
+                slowness, now = tables[place].slowness, part.count(cells, after)
+                factors = _towards(now, moved[place], goals[place], slowness, total)
+                after = part.scale(cells, after, factors)
+                largest = max(largest, float(np.abs(now * (factors - 1)).max(initial=0)) / slowness)
+            weights = margin.scale(support, weights, _ratio(after, before))
+        if largest * _SLOWNESS <= _SETTLED:
+            break
     return weights
 
 
-def _goal(now: Floats, want: _Wanted) -> _Goal:
-    margin, slowness = want.margin, want.slowness
-    sums = tuple(margin.sums(now, axis) for axis in range(now.ndim))
-    far = float(now.sum()) + _FAR * slowness
-    return _Goal(margin, (now + margin.centred(want.table - now)).clip(-far, far), slowness, sums)
+def _blocks(tables: Sequence[_Wanted]) -> list[tuple[Margin, list[tuple[int, Margin]]]]:
+    """Return the tables that are not part of another, each with its parts: their places, and how they are counted."""
+    found: list[tuple[Margin, list[tuple[int, Margin]]]] = []
+    seen: set[int] = set()
+    for place in reversed(range(len(tables))):
+        if place not in seen:
+            margin = tables[place].margin
+            ways = ((each, tables[each].margin.of(margin)) for each in reversed(range(place + 1)))
+            parts = [(each, way) for each, way in ways if way]
+            seen.update(each for each, _ in parts)
+            found.append((margin, parts))
+    return found[::-1]
+
+
+def _towards(now: Floats, moved: Floats, goal: Floats, slowness: float, total: float) -> Floats:
+    """Return what the cells of a table are multiplied with, and put into ``moved`` how far they are moved in all."""
+    alive = now > _TINY  # the others stay empty
+    found = nearest(np.log(now[alive]) - moved[alive], goal[alive], slowness, total)
+    moved[alive] = (goal[alive] - found) / slowness
+    factors = np.zeros(now.shape)
+    factors[alive] = found / now[alive]
+    return factors
 
 
 def _ratio(wanted: Floats, now: Floats) -> Floats:
@@ -309,35 +332,32 @@ def _ratio(wanted: Floats, now: Floats) -> Floats:
     return np.divide(wanted, now, out=np.zeros(now.shape), where=now > _TINY)
 
 
-def nearest(now: Floats, moved: Floats, goal: _Goal, shifts: list[Floats]) -> Floats:
-    """Return argmin KL(x ‖ now·e^-moved) + |x - goal|²/(2·slowness) among the tables with the goal's sums.
+def _goal(want: _Wanted, total: float) -> Floats:
+    """Return the unbiased table, shifted to the total of the view."""
+    far = total + _FAR * want.slowness
+    return np.asarray((want.table + (total - want.table.sum()) / want.table.size).clip(-far, far))
 
-    At the minimum log x + x/slowness is the sum of the logarithm before, of goal/slowness and of one multiplier for
-    each sum.  The multipliers are found by Newton's method, one axis after the other, beginning with ``shifts``, which
-    are changed.
+
+def nearest(logs: Floats, goal: Floats, slowness: float, total: float) -> Floats:
+    """Return argmin KL(x ‖ e^logs) + |x - goal|²/(2·slowness) among the x ≥ 0 with this total.
+
+    At the minimum log x + x/slowness is logs + goal/slowness + t, with one number t for all cells.  Newton's method
+    finds it.
     """
-    slowness, alive = goal.slowness, now > _TINY
-    offset = np.log(now, out=np.zeros(now.shape), where=alive) - moved + goal.table / slowness - math.log(slowness)
-    for axis, shift in enumerate(shifts):
-        offset = offset + goal.margin.spread(shift, axis)
-    offset = np.where(alive, offset, _DEAD)
-    logs = omega(offset)
+    offset = logs + goal / slowness - math.log(slowness)
+    found = omega(offset)
+    shift = 0.0
     for _ in range(_ROUNDS):
-        largest = 0.0
-        for axis, sums in enumerate(goal.sums):
-            table = slowness * np.exp(logs)
-            moves = 1 / (1 + table / slowness)
-            gap = sums - goal.margin.sums(table, axis)
-            slope = goal.margin.sums(table * moves, axis)
-            step = np.clip(np.divide(gap, slope, out=np.zeros(gap.shape), where=slope > _TINY), -_LONGEST, _LONGEST)
-            shifts[axis] += step
-            wide = goal.margin.spread(step, axis)
-            offset = offset + wide
-            logs = omega(offset, logs + wide * moves)
-            largest = max(largest, float(np.abs(gap).max(initial=0)))
-        if largest <= _CLOSE * slowness:
+        table = slowness * np.exp(found)
+        gap = total - float(table.sum())
+        if abs(gap) <= _CLOSE * min(slowness, total):
             break
-    return slowness * np.exp(logs)
+        moves = 1 / (1 + table / slowness)
+        slope = float((table * moves).sum())
+        step = min(max(gap / slope if slope > _TINY else _LONGEST, -_LONGEST), _LONGEST)
+        shift += step
+        found = omega(offset + shift, found + step * moves)
+    return np.asarray(slowness * np.exp(found))
 
 
 def omega(values: Floats, near: Floats | None = None) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,16 +50,23 @@ class Sampled:
 
     shape: tuple[int, ...]
     codes: Integers
+    known: dict[Axes, Integers] = field(default_factory=dict)
+    """The places of the cells in the tables that were counted: they are looked at again and again."""
 
     def table(self, weights: NDArray[Any], axes: Axes) -> NDArray[Any]:
         """Return the sums of the weights of the cells that are in each cell of a table."""
         sizes = [self.shape[axis] for axis in axes]
-        sums = np.bincount(places(self.codes, self.shape, axes), weights, math.prod(sizes)).reshape(sizes)
+        sums = np.bincount(self._places(axes), weights, math.prod(sizes)).reshape(sizes)
         return sums.astype(weights.dtype, copy=False)  # integers come as floats, exact below 2^53
 
     def scaled(self, weights: Floats, axes: Axes, factors: Floats) -> Floats:
         """Return the weights, each times the factor of the cell of a table that it is in."""
-        return np.asarray(weights * factors.ravel()[places(self.codes, self.shape, axes)])
+        return np.asarray(weights * factors.ravel()[self._places(axes)])
+
+    def _places(self, axes: Axes) -> Integers:
+        if axes not in self.known:
+            self.known[axes] = places(self.codes, self.shape, axes)
+        return self.known[axes]
 
 
 Support = Joint | Sampled
@@ -101,22 +108,20 @@ class Margin:
         fine = factors if self.nodes is None else factors.take(self.nodes, axis=self.place)
         return support.scaled(weights, self.axes, fine)
 
-    def sums(self, table: Floats, axis: int) -> Floats:
-        """Return the sums along an axis: over all its keys, or over those that lie in the same coarser key."""
-        if self.parents is None or axis != self.place:
-            return np.asarray(table.sum(axis=axis, keepdims=True))
-        return np.asarray(gathered(table, axis, self.parents))
-
-    def spread(self, sums: Floats, axis: int) -> Floats:
-        """Return numbers for sums along an axis as numbers for the cells of the table."""
-        return sums if self.parents is None or axis != self.place else sums.take(self.parents, axis=axis)
-
-    def centred(self, table: Floats) -> Floats:
-        """Return the part of a table whose sums along every axis are 0."""
-        for axis in range(table.ndim):
-            means = self.sums(table, axis) / self.sums(np.ones(table.shape), axis)
-            table = table - self.spread(means, axis)
-        return table
+    def of(self, table: Margin) -> Margin | None:
+        """Return how this table is counted from another one, None if it is not a part of that."""
+        if not set(self.axes).issubset(table.axes):
+            return None
+        axes, nodes = tuple(table.axes.index(axis) for axis in self.axes), self.nodes
+        if table.nodes is not None and table.axes[table.place] in self.axes:
+            if nodes is None:
+                return None  # its keys are finer
+            coarser = np.zeros(table.nodes.max() + 1, dtype=np.int64)
+            coarser[table.nodes] = nodes
+            if (coarser[table.nodes] != nodes).any():
+                return None
+            nodes = coarser
+        return Margin(axes, self.place, nodes)
 
 
 def gathered(table: NDArray[Any], axis: int, groups: Integers) -> NDArray[Any]:
