@@ -106,6 +106,8 @@ OTHERS = {
     "check": "no ledger", "package": "what is recorded: files of the same numbers",
     "sensitivity": "public parameters alone", "noise": "below", "explain": "below", "ledger": "below",
     "plot": "the record alone", "serve": "the verbs of Python", "access": "people, tokens and caps: no question",
+    "request": "a server, asked for a cap: no question", "sign-in": "a server: no question",
+    "sign-out": "a server: no question",
 }  # fmt: skip
 """Other commands, and what they use."""
 
@@ -120,6 +122,12 @@ LEDGER: dict[str, dict[str, str]] = {
     "analysts": {},
 }
 """For each command of a ledger, its arguments and options."""
+
+LEDGER_OTHERS = {
+    "backup": "a copy, elsewhere", "restore": "a copy, which counts as spent what it lacks",
+    "requests": "what people ask for", "requests grant": "a cap, as by analysts cap", "requests decline": "no amount",
+}  # fmt: skip
+"""Other commands of a ledger, and what they use: none of them charges."""
 
 
 Line = tuple[str, ...]
@@ -205,7 +213,7 @@ def _lost() -> list[str]:
     ledger = main.commands["ledger"]
     for path, command in _below(ledger):
         options = {str(option.name) for option in command.params} - {"form", "head", "where"}
-        if options != set(LEDGER.get(path, {"": ""})):
+        if path not in LEDGER_OTHERS and options != set(LEDGER.get(path, {"": ""})):
             lost.append(f"{', '.join(sorted(options)) or 'nothing'} of ledger {path}")
     return lost
 
