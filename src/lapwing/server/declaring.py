@@ -76,7 +76,7 @@ def _people(columns: Sequence[FoundColumn], said: Said) -> list[str]:
         _missing("person", "Say which column identifies a person, or that each row is one person.")
     if person == ROW:
         return lines
-    column = columns[int(person)] if person.isascii() and person.isdigit() and int(person) < len(columns) else None
+    column = columns[int(person)] if re.fullmatch("[0-9]{1,6}", person) and int(person) < len(columns) else None
     if column is None or column.kind is None:
         raise InvalidParameter(person, "person", "one of the columns")
     most = exact.whole(said("rows_per_person") or "1", "rows_per_person", 10**6)

@@ -91,7 +91,8 @@ class SourceMaker:
     def _free(self, person: str, table: str) -> Path:
         """Return the place of a table that no source has yet."""
         place = self.folder.table(person, table)
-        if any(each.source.holds(place) for each in list(self._sources.values())):
+        same = [place, *self.folder.copies(person, place)]
+        if any(each.source.holds(one) for each in list(self._sources.values()) for one in same):
             raise Refusal(
                 409, "InvalidRequest", "A source has this table already, and a budget belongs to the people in the "
                 "table. Ask that source, or change its declaration.",

@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from filecmp import cmp
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -59,6 +60,11 @@ class Folder:
             if name in _files(folder, _NAMED):
                 return folder / name
         raise not_allowed()
+
+    def copies(self, person: str, place: Path) -> list[Path]:
+        """Return which other tables, of the person or for everyone, have the same bytes as one; not those of others."""
+        near = [folder / name for folder in (self.room(person), self.place) for name in _files(folder, _NAMED)]
+        return [each for each in near if each != place and cmp(each, place, shallow=False)]
 
     def sources(self) -> list[Path]:
         """Return the source files that were made here."""

@@ -154,6 +154,22 @@ def test_a_name_or_a_table_that_is_in_use_is_refused(made, tables):
     assert "second" not in made.app.sources
 
 
+def test_T46_the_same_rows_under_another_name_get_no_second_budget(made, tables):
+    send_table(made)
+    assert post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})[0].status == 303
+    assert send_table(made, name="again.csv").status == 201
+    answer, _ = post(made, "/new/again.csv/serve", {**FORM, "name": "again", "confirmed": "yes"})
+    assert answer.status == 409
+    assert "has this table already" in answer.text
+    assert send_table(made, "max").status == 201  # what others have uploaded is not told
+    assert look(made, "/new/clinic.csv", sign_in(made, "max")).status == 200
+
+
+def test_a_person_column_of_many_digits_is_refused_in_words(made):
+    send_table(made)
+    assert post(made, "/new/clinic.csv/check", {**FORM, "person": "9" * 5000})[0].status == 400
+
+
 def test_T25_of_those_who_serve_one_table_at_once_one_does(made):
     send_table(made)
     told = []
