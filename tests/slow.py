@@ -30,6 +30,7 @@ SLOW = (
     "tests/unit/server/test_load.py",
     "tests/unit/server/test_process.py",
     "tests/unit/server/test_sign_in.py",
+    "tests/unit/server/test_sign_in_pages.py",
     "tests/unit/client/test_sign_in.py",
     "tests/unit/server/test_deploy.py",
     "tests/unit/server/test_r.py",

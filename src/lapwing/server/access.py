@@ -141,6 +141,10 @@ class Access:
                 fields = {"person": person, "source": source, "role": role.value, "made": now}
                 connection.execute(sa.insert(roles), fields)
 
+    def has_role(self, person: str) -> bool:
+        """Return whether a person has any role."""
+        return bool(self.store.rows(sa.select(roles.c.role).where(roles.c.person == person).limit(1)))
+
     def remove_roles(self, person: str, source: str | None = None) -> int:
         """Take all roles of a person for one source, or for all; return how many there were."""
         which = roles.c.person == person

@@ -22,6 +22,7 @@ from .jobs import Jobs
 from .log import Line, Log, to_standard_error
 from .making import SourceMaker
 from .openid import SignIn
+from .pages import openid
 from .pages import routes as page_routes
 from .pages.shell import refused
 from .parts import Parts
@@ -74,6 +75,7 @@ class Application:
             routes += page_routes.NEW
         add_routes(self.api, routes, models.RefusalAnswer)
         self.sign_in = None if settings.openid is None else SignIn(settings.openid)
+        self.api.state.ways_to_sign_in = [] if self.sign_in is None else [openid.WAY]
         for kind, handler in _HANDLERS.items():
             self.api.add_exception_handler(kind, handler)
         check_routes(self.api)

@@ -14,7 +14,7 @@ import hmac
 import logging
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from time import monotonic, time
@@ -147,10 +147,10 @@ class SignIn:
         asked = {"client_id": self.settings.client_id, "post_logout_redirect_uri": f"{self.settings.url}/sign-in"}
         return None if end is None else f"{end}{'&' if '?' in end else '?'}{urlencode(asked)}"
 
-    def person_returning(self, begun: Begun, code: str, issuer: str | None) -> str:
-        """Return who signed in, by the code that the provider gave the browser."""
+    def person_returning(self, begun: Begun, code: str, issuers: Sequence[str]) -> str:
+        """Return who signed in, by the code that the provider gave the browser; ``issuers`` is who says to answer."""
         provider, settings = self.provider(), self.settings
-        if issuer != provider.issuer and (issuer is not None or provider.names_itself):
+        if [*issuers] != [provider.issuer] and (issuers or provider.names_itself):
             raise BadToken("the answer is from another issuer")
         if not 0 < len(code) <= _LONGEST_CODE:
             raise BadToken("there is no code")

@@ -44,8 +44,8 @@ def write_source(folder: Path, name: str, epsilon: str = "4") -> Path:
 class Answer:
     """What a server sent."""
 
-    def __init__(self, status, headers, body):
-        self.status, self.headers, self.body = status, headers, body
+    def __init__(self, status, headers, body, cookies=()):
+        self.status, self.headers, self.body, self.cookies = status, headers, body, cookies
 
     @property
     def text(self):
@@ -131,7 +131,8 @@ class Running:
             await self.app(scope, receive, send)
             start = sent[0]
             found = {name.decode(): value.decode() for name, value in start["headers"]}
-            return Answer(start["status"], found, b"".join(each.get("body", b"") for each in sent[1:]))
+            cookies = [value.decode() for name, value in start["headers"] if name == b"set-cookie"]
+            return Answer(start["status"], found, b"".join(each.get("body", b"") for each in sent[1:]), cookies)
 
         return self._in_loop(run())
 

@@ -33,16 +33,16 @@ def test_a_browser_signs_in(real_provider, client):
     begun, said = returning(server, provider)
     assert said["state"] == begun.state
     assert said["iss"] == provider.issuer
-    assert server.person_returning(begun, said["code"], said["iss"]) == ANA
+    assert server.person_returning(begun, said["code"], [said["iss"]]) == ANA
     with pytest.raises(BadToken, match="did not accept the code"):  # a code is of use once
-        server.person_returning(begun, said["code"], said["iss"])
+        server.person_returning(begun, said["code"], [said["iss"]])
 
 
 def test_a_provider_that_keeps_to_the_letter_is_asked_for_the_claim(real_provider):
     provider = real_provider("http://127.0.0.1:8765/sign-in/openid/return", "conform")
     server = sign_in_at(provider)
     begun, said = returning(server, provider)
-    assert server.person_returning(begun, said["code"], said["iss"]) == ANA
+    assert server.person_returning(begun, said["code"], [said["iss"]]) == ANA
 
 
 def test_a_code_is_of_no_use_without_the_secret_of_the_browser_that_began(real_provider):
@@ -50,15 +50,16 @@ def test_a_code_is_of_no_use_without_the_secret_of_the_browser_that_began(real_p
     server = sign_in_at(provider)
     begun, said = returning(server, provider)
     with pytest.raises(BadToken, match="did not accept the code"):  # another verifier: PKCE
-        server.person_returning(Begun.anew(), said["code"], said["iss"])
+        server.person_returning(Begun.anew(), said["code"], [said["iss"]])
     begun, said = returning(server, provider)
-    for issuer in (None, "https://evil.example", provider.issuer + "/"):
+    good = provider.issuer
+    for issuers in ([], ["https://evil.example"], [f"{good}/"], [good, "https://evil.example"], [good, good]):
         with pytest.raises(BadToken, match="another issuer"):
-            server.person_returning(begun, said["code"], issuer)
+            server.person_returning(begun, said["code"], issuers)
     for code in ("", "x" * 5000):
         with pytest.raises(BadToken, match="no code"):
-            server.person_returning(begun, code, provider.issuer)
-    assert server.person_returning(begun, said["code"], said["iss"]) == ANA
+            server.person_returning(begun, code, [provider.issuer])
+    assert server.person_returning(begun, said["code"], [said["iss"]]) == ANA
 
 
 def test_an_address_that_is_not_verified_names_nobody(real_provider):
@@ -66,10 +67,10 @@ def test_an_address_that_is_not_verified_names_nobody(real_provider):
     server = sign_in_at(provider)
     begun, said = returning(server, provider, "unverified@example.org")
     with pytest.raises(BadToken, match="no address that the provider has verified"):
-        server.person_returning(begun, said["code"], said["iss"])
+        server.person_returning(begun, said["code"], [said["iss"]])
     by_subject = sign_in_at(provider, person="sub")
     begun, said = returning(by_subject, provider, "u-17")
-    assert by_subject.person_returning(begun, said["code"], said["iss"]) == "u-17"
+    assert by_subject.person_returning(begun, said["code"], [said["iss"]]) == "u-17"
 
 
 def test_a_token_by_a_shared_secret_is_refused(real_provider):
@@ -77,7 +78,7 @@ def test_a_token_by_a_shared_secret_is_refused(real_provider):
     server = sign_in_at(provider, client_id="lapwing-hmac")
     begun, said = returning(server, provider)
     with pytest.raises(BadToken, match="algorithm is not allowed"):
-        server.person_returning(begun, said["code"], said["iss"])
+        server.person_returning(begun, said["code"], [said["iss"]])
 
 
 def test_keys_are_rotated(real_provider):
@@ -85,7 +86,7 @@ def test_keys_are_rotated(real_provider):
     server = sign_in_at(provider)
     for _ in range(2):
         begun, said = returning(server, provider)
-        assert server.person_returning(begun, said["code"], said["iss"]) == ANA
+        assert server.person_returning(begun, said["code"], [said["iss"]]) == ANA
         provider.stop()
         provider.start()  # with new keys; the server keeps the old ones until it meets a new name
 

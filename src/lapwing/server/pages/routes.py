@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..routing import RouteDeclaration
-from . import answers, asks, home, learning, new, people, records, requests, signing
+from . import answers, asks, home, learning, new, openid, people, records, requests, signing
 
 ROUTES: list[RouteDeclaration] = [
     *signing.ROUTES,
+    *openid.ROUTES,
     *home.ROUTES,
     *asks.ROUTES,
     *answers.ROUTES,

@@ -27,13 +27,13 @@ def take_token(request: Request) -> Response:
     goal = form.one("next", "/")
     if caller is None:
         return sign_in(request.scope, next_page=goal, status=401, wrong=str(NotSignedIn()))
-    _end_old(request, parts.access)
+    end_old(request, parts.access)
     response = RedirectResponse(local(request.scope, goal), 303)
     keep_session(response, parts.access.make_session(caller.person, caller.token), parts.settings)
     return response
 
 
-def _end_old(request: Request, access: Access) -> None:
+def end_old(request: Request, access: Access) -> None:
     """End the session that the browser had before, if any."""
     session = session_in(request.headers, parts_of(request).settings)
     before = None if session is None else access.caller(session, SESSION)
@@ -46,7 +46,8 @@ def end(request: Request) -> Response:
     parts, caller = parts_of(request), caller_of(request)
     if caller.session is not None:
         parts.access.revoke(number=caller.session)
-    response = RedirectResponse("/sign-in", 303)
+    by_provider = parts.sign_in is not None and caller.session == caller.token  # made from no token
+    response = RedirectResponse("/signed-out" if by_provider else "/sign-in", 303)
     end_session(response, parts.settings)
     return response
 
