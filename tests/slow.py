@@ -26,6 +26,7 @@ SLOW = (
     "tests/unit/server/test_pages_ask.py",
     "tests/unit/server/test_openid_provider.py",
     "tests/unit/server/test_api.py",
+    "tests/unit/server/test_attacks.py",
     "tests/unit/server/test_killed.py",
     "tests/unit/server/test_load.py",
     "tests/unit/server/test_process.py",
