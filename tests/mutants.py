@@ -2575,8 +2575,8 @@ MUTANTS = (
         "T46",
         "doors/server",
         "server/work.py",
-        "    check()\n    release = inquiry.released()\n",
-        "    release = inquiry.released()\n",
+        "    check()\n    return _answered(inquiry, inquiry.released())\n",
+        "    return _answered(inquiry, inquiry.released())\n",
     ),
     Mutant(
         "the log of the server has addresses in place of templates",
@@ -2585,6 +2585,22 @@ MUTANTS = (
         "server/gate.py",
         "    return f\"{method} {getattr(route, 'path', UNKNOWN)}\"\n",
         "    return f\"{method} {scope['path'] if route else UNKNOWN}\"\n",
+    ),
+    Mutant(
+        "a statistic without a share counts twice beside one that has it",
+        "T29",
+        "laws/shares",
+        "plan/planning.py",
+        "    return [weight or Fraction(1) for weight in largest]\n",
+        "    return [weight or Fraction(2) for weight in largest]\n",
+    ),
+    Mutant(
+        "a plan in a notebook says another confidence of its error bars",
+        "T33",
+        "coverage/forms",
+        "plan/cell.py",
+        "100 * plan.confidence",
+        "100 / plan.confidence",
     ),
 )
 

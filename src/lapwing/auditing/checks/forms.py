@@ -37,6 +37,17 @@ def forms_of_answers(room: Room) -> Iterator[Finding]:
     yield from _forms(room)
     yield _huge(room, random)
     yield _key_plans(room, random, 300 if room.deep else 30)
+    yield _cells_of_plans(room)
+
+
+def _cells_of_plans(room: Room) -> Finding:
+    """In a notebook a plan shows what its error bars hold with, and nothing where it has nothing to say."""
+    asked = room.source(room.table({"x": [1.0]}, {"x": "DOUBLE"}), columns={"x": number(0, 8)})
+    wrong = []
+    for confidence, shown in (("0.95", "95 % error bar"), ("0.5", "50 % error bar")):
+        cell = asked.plan(query.mean("x"), epsilon=1, confidence=confidence)._repr_html_()
+        wrong += [] if shown in cell and "None" not in cell else [shown]
+    return Finding("plans in a notebook", not wrong, all_right(wrong, 2))
 
 
 # --- records ---

@@ -99,6 +99,10 @@ def _shares(room: Room) -> Iterator[Finding]:
                 off += any(part.epsilon <= 0 or plan.setting(part).epsilon != part.epsilon for part in plan.parts)
             told = f"{off} of 4 sums are not the ε charged, which is {exact.text(spent or Fraction(0))}"
             yield Finding(f"the shares of ε, {_described({**how, 'neighbors': neighbors})}", off == 0, told)
+        plan = source.plan(query.sum("x", share=3), query.sum("z"), epsilon=1)
+        shares = [part.epsilon for part in plan.parts]
+        told = f"share = 3 beside no share gives {', '.join(map(exact.text, shares))} of ε = 1, and 3/4 and 1/4 are due"
+        yield Finding(f"a statistic without a share, {neighbors}", shares == [Fraction(3, 4), Fraction(1, 4)], told)
 
 
 def _described(described: dict[str, Any]) -> str:
