@@ -29,6 +29,9 @@ USUAL_DAYS = 90
 SESSION_HOURS = 12
 """How long a session of a browser lasts at most."""
 
+MOST_SESSIONS = 50
+"""How many sessions of one person are kept: before there are more, the oldest end."""
+
 TOKEN, SESSION = "token", "session"
 
 SIGNED_IN_LASTS = timedelta(hours=12)
@@ -187,6 +190,9 @@ class Access:
         with self.store.transaction(write=True) as connection:
             old = (tokens.c.kind == SESSION) & (tokens.c.expires <= _text(now))
             connection.execute(sa.delete(tokens).where(old))
+            mine = (tokens.c.kind == SESSION) & (tokens.c.person == person)
+            newest = sa.select(tokens.c.number).where(mine).order_by(tokens.c.made.desc(), tokens.c.number)
+            connection.execute(sa.delete(tokens).where(tokens.c.number.in_(newest.offset(MOST_SESSIONS - 1))))
             connection.execute(sa.insert(tokens), {**fields, **more})
         return made
 

@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 import pytest
+import sqlalchemy as sa
 
 from lapwing.errors import NotSignedIn
-from lapwing.server.access import Access
+from lapwing.server.access import SESSION, Access
 from lapwing.server.routing import is_page
-from lapwing.server.store import VERSION, AccessStore
+from lapwing.server.store import VERSION, AccessStore, tokens
 
 from .conftest import CANARY
 
@@ -54,6 +55,18 @@ def test_a_person_signs_in_by_a_token_and_sees_their_sources(server):
     source = look(server, "/sources/visits", cookie)
     for shown in ("north", "elsewhere", "from 0 to 100", "each person (patient)", server.ledger.head, "2 left"):
         assert shown.replace("2 left", "ε = 2 left") in source.text
+
+
+def test_a_person_has_only_so_many_sessions_and_the_oldest_end(server, folder, monkeypatch):
+    monkeypatch.setattr("lapwing.server.access.MOST_SESSIONS", 3)
+    other = sign_in(server, "bob")
+    mine = [sign_in(server, "ana") for _ in range(6)]
+    kept = [cookie for cookie in mine if look(server, "/", cookie).status == 200]
+    assert len(kept) == 3
+    assert mine[-1] in kept
+    assert look(server, "/", other).status == 200
+    found = AccessStore(str(folder / "access.sqlite")).rows(sa.select(tokens.c.person).where(tokens.c.kind == SESSION))
+    assert sorted(each["person"] for each in found) == ["ana", "ana", "ana", "bob"]
 
 
 def test_the_cookie_is_for_this_server_alone(server, start):
