@@ -22,7 +22,7 @@ from .log import UNKNOWN, Log
 from .pages.shell import is_api, refused
 from .permissions import Caller
 from .refusals import Refusal, failed, not_signed_in, refusal_of
-from .sessions import CSRF_HEADER, csrf_of, is_csrf, is_from_here, session_in
+from .sessions import CSRF_HEADER, csrf_of, is_csrf, is_form, is_from_here, session_in
 from .settings import Settings
 from .tokens import from_header, in_address
 from .uploads import UPLOAD
@@ -140,9 +140,13 @@ class Gate:
         return session if ours else None
 
     def _limits(self, scope: Scope) -> tuple[int, int]:
-        """Return how many bytes a request may have, and how many seconds it may take; more for tables alone."""
+        """Return how many bytes a request may have, and how many seconds it may take; more for tables alone.
+
+        A form is no table wherever it is sent: it would be read into memory.
+        """
         settings = self._settings
-        if settings.sources_folder is not None and (scope["method"], scope["path"]) == ("POST", UPLOAD):
+        is_upload = settings.sources_folder is not None and (scope["method"], scope["path"]) == ("POST", UPLOAD)
+        if is_upload and not is_form(Headers(scope=scope)):
             return settings.upload_bytes, settings.upload_seconds
         return settings.body_bytes, settings.body_seconds
 

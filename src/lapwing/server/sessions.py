@@ -141,9 +141,13 @@ def form_of(request: Request) -> Form:
     return form
 
 
+def is_form(headers: Headers) -> bool:
+    """Return whether a request says that it brings the fields of a form, which are read into memory."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM
+
+
 async def _read(request: Request) -> Form:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _FORM:
+    if not is_form(request.headers):
         return Form([])  # what it is, its route reads
     body = await request.body()
     try:

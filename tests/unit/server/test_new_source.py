@@ -252,6 +252,21 @@ def test_an_upload_is_limited_and_leaves_nothing_when_it_breaks(start, tables):
     assert not [each for each in tables.rglob("*") if each.is_file()]
 
 
+def test_a_form_is_no_larger_at_the_address_of_tables_than_elsewhere(start, tables):
+    """A form is read into memory, a table is not."""
+    server = start(sources_folder=str(tables), upload_bytes=100_000, body_bytes=2000)
+    server.tokens["mara"] = invite(server.app.access, "mara", Role.MAKER, [], 30, [""]).text
+    large = TABLE + "x" * 5000
+    assert send_table(server, body=large).status == 201
+    for kind in ("application/x-www-form-urlencoded", "Application/X-WWW-Form-Urlencoded ; charset=utf-8"):
+        assert send_table(server, name="form.csv", body=large, **{"content-type": kind}).status == 413
+        cookie = sign_in(server, "mara")
+        headers = {**HERE, "content-type": kind, "cookie": cookie, "x-lapwing-csrf": csrf(server, cookie)}
+        pieces = [b"a=" + b"x" * 1500, b"y" * 1500]  # without a length
+        assert server.call("POST", f"{UPLOAD}?name=form.csv", headers=headers, pieces=pieces).status == 413
+    assert [each.name for each in (tables / "mara").iterdir()] == ["clinic.csv"]
+
+
 def test_a_folder_tells_only_of_sources_that_were_made_in_rooms(tmp_path):
     folder = Folder(str(tmp_path / "tables"))
     assert folder.sources() == []
