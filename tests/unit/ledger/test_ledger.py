@@ -15,6 +15,7 @@ import lapwing as lw
 from lapwing import errors
 from lapwing.ledger import store
 from lapwing.ledger.ledger import Ledger
+from lapwing.ledger.search import charges_with
 
 from ...claims.test_ledger import child, no_links, told
 
@@ -652,6 +653,16 @@ def test_L2_an_index_that_lacks_its_rows_gives_no_second_answer(tmp_path, number
         with pytest.raises(errors.LedgerError, match="entry 3: the index lacks it"):
             ledger.charge("a", 1)
     assert ledger.spent == F(3, 2)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_L4_an_index_that_lacks_its_rows_hides_no_answer_from_a_search(tmp_path, number):
+    path = tmp_path / "visits.ledger"
+    ledger = Ledger.open(path, 2)
+    ledger.record(ledger.charge({"query": "a"}, 1), 5)
+    ledger.charge({"query": "b"}, "0.5")
+    edited(path, *emptied(f"sqlite_autoindex_lapwing_entries_{number}"))
+    assert [(each.number, each.answered) for each in charges_with(ledger, '"query":')] == [(4, False), (2, True)]
 
 
 @pytest.mark.parametrize(
