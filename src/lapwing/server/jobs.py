@@ -2,6 +2,7 @@
 
 A job is written down before it begins, and belongs to the server that wrote it for as long as that server lives.  Every
 server takes up the jobs of its sources whose server does not live any more: what was charged is completed at no charge.
+A job that three servers have begun and not ended is not begun again: it may be what ended them.
 A cancelled job is not refunded: if it was charged, its answer is still recorded.  Just before a charge, the record says
 whether the job is still open, still this server's, and its token valid: several servers may have one record.
 """
@@ -40,6 +41,9 @@ KEPT = 500
 Their answers stay in the ledger.  Without this, one person could fill the disk with questions that cost nothing.
 """
 
+
+MOST_ATTEMPTS = 3
+"""How often a job is begun; one that is left open each time has failed, lest it end every server in turn."""
 
 NOBODY = ""
 """The server of an open job that found no room when it was taken up: it is taken up again later."""
@@ -130,8 +134,8 @@ class Jobs:
         waiting = sa.select(jobs).where(which).order_by(jobs.c.made, jobs.c.job).limit(self._work.room)
         taken = 0
         for row in await run_in_threadpool(self._store.rows, waiting):
-            if not await run_in_threadpool(self._take, row):
-                continue  # another server was first, or it has ended
+            if row["job"] in self._open or not await run_in_threadpool(self._take, row):
+                continue  # it runs here, another server was first, or it has ended
             taken += 1
             try:
                 inquiry = await run_in_threadpool(self._again, row)
@@ -151,12 +155,13 @@ class Jobs:
         async def follow() -> None:
             try:
                 try:
-                    fields = {"state": "done", "entry": (await task).entry}
-                except Stopping:
-                    return  # it stays open, and is begun again when a server starts
+                    fields: Row = {"state": "done", "entry": (await task).entry}
+                except Stopping:  # it stays open, and is begun again when a server starts
+                    fields = {"attempts": jobs.c.attempts - 1}
                 except Exception as error:
                     no_room = resumed and isinstance(error, Refusal) and error.status in (429, 503)
-                    fields = {"server": NOBODY} if no_room else _failure(error, inquiry.served)
+                    later = {"server": NOBODY, "attempts": jobs.c.attempts - 1}
+                    fields = later if no_room else _failure(error, inquiry.served)
                 await run_in_threadpool(self._end, job, fields)
             except LapwingError as error:  # as above
                 refusal_of(error)
@@ -169,7 +174,7 @@ class Jobs:
 
     def _add(self, inquiry: Inquiry, leave: Leave | None = None) -> Row:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        row = {
+        row: Row = {
             "job": f"{SYSTEM.bits(128):032x}",
             "person": inquiry.person,
             "source": inquiry.served.name,
@@ -182,6 +187,7 @@ class Jobs:
             "message": None,
             "made": now,
             "changed": now,
+            "attempts": 1,
         }
         mine = sa.select(sa.func.count()).where((jobs.c.person == inquiry.person) & (jobs.c.state == "open"))
         with self._store.transaction(write=True) as connection:
@@ -198,9 +204,15 @@ class Jobs:
         self._change((jobs.c.job == job) & (jobs.c.server == self.server), fields)
 
     def _take(self, row: Row) -> bool:
-        """Take over an open job from a server that does not live; of several that try, one does."""
+        """Take over an open job from a server that does not live; of several that try, one does.
+
+        One that was begun too often is ended instead.
+        """
         which = (jobs.c.job == row["job"]) & (jobs.c.server == row["server"]) & self._lease.abandoned
-        return self._change(which, {"server": self.server})
+        if row["attempts"] >= MOST_ATTEMPTS:
+            self._change(which, _failure(_given_up()))
+            return False
+        return self._change(which, {"server": self.server, "attempts": jobs.c.attempts + 1})
 
     def _change(self, which: sa.ColumnElement[bool], fields: Row) -> bool:
         """Change a job if it is open; return whether it was."""
@@ -266,6 +278,15 @@ def shown(row: Row) -> Row:
     """Return what a person sees of a job."""
     names = ("job", "source", "state", "entry", "error", "message", "made", "changed")
     return {**{name: row[name] for name in names}, "question": json.loads(row["question"])}
+
+
+def _given_up() -> Refusal:
+    """Return how a job failed that was begun too often."""
+    return Refusal(
+        500, "ServerError", f"The job was begun {MOST_ATTEMPTS} times, and each time its server ended first. It "
+        "may be too large for this server; it is not begun again. What was charged stays charged; the same question "
+        "again completes it at no charge.",
+    )  # fmt: skip
 
 
 def _failure(error: Exception, served: Served | None = None) -> Row:

@@ -20,13 +20,17 @@ from ..errors import AccessError, InvalidAddress
 from ..ledger.failure import meaning
 from ..ledger.store import WAIT, connect, open_connection
 
-VERSION = 3
-"""The version of the format; version 2, which had no sessions, is brought up to it, and an unknown one is refused."""
+VERSION = 4
+"""The version of the format; versions that ``_CHANGES`` names are brought up to it, and an unknown one is refused."""
 
-_SESSIONS = (
-    "ALTER TABLE lapwing_tokens ADD COLUMN kind TEXT NOT NULL DEFAULT 'token'",
-    "ALTER TABLE lapwing_tokens ADD COLUMN parent TEXT",
-)
+_CHANGES = {
+    2: (
+        "ALTER TABLE lapwing_tokens ADD COLUMN kind TEXT NOT NULL DEFAULT 'token'",
+        "ALTER TABLE lapwing_tokens ADD COLUMN parent TEXT",
+    ),
+    3: ("ALTER TABLE lapwing_jobs ADD COLUMN attempts INTEGER NOT NULL DEFAULT 1",),
+}
+"""What a version lacks that the next one has: sessions; how often a job was begun."""
 
 metadata = sa.MetaData()
 format_table = sa.Table(
@@ -83,6 +87,7 @@ jobs = sa.Table(
     sa.Column("message", sa.Text),
     sa.Column("made", sa.Text, nullable=False),
     sa.Column("changed", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="1"),
     sa.Index("lapwing_jobs_person", "person", "source"),
 )
 servers = sa.Table(
@@ -117,9 +122,10 @@ class AccessStore:
         versions = connection.scalars(sa.select(format_table.c.version)).all()
         if not versions:
             connection.execute(sa.insert(format_table), {"version": VERSION})
-        elif versions == [2]:
-            for change in _SESSIONS:
-                connection.exec_driver_sql(change)
+        elif len(versions) == 1 and versions[0] in _CHANGES:
+            for version in range(versions[0], VERSION):
+                for change in _CHANGES[version]:
+                    connection.exec_driver_sql(change)
             connection.execute(sa.update(format_table).values(version=VERSION))
         elif versions != [VERSION]:
             advice = "Use the version of Lapwing that made it, or make a new one."

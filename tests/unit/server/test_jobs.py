@@ -12,7 +12,7 @@ from lapwing.server import models
 from lapwing.server.asking import Inquiry
 from lapwing.server.jobs import MOST_OPEN
 from lapwing.server.lease import Lease
-from lapwing.server.store import AccessStore, jobs, servers
+from lapwing.server.store import VERSION, AccessStore, format_table, jobs, servers
 
 from .conftest import ASKED
 
@@ -235,8 +235,9 @@ def test_a_job_that_finds_no_room_fails_and_is_not_charged(start, slow):
 def test_stopping_ends_what_was_begun_and_keeps_what_waits(start, slow):
     """What is computed is recorded before the server ends; what waits was not charged, and goes on afterwards."""
     server = start(at_once=1)
-    first, second = begin(server, epsilon="0.25"), begin(server, epsilon="0.5")
+    first = begin(server, epsilon="0.25")
     assert slow.begun.wait(10)
+    second = begin(server, epsilon="0.5")
     stopping = threading.Thread(target=server.stop)
     stopping.start()
     stopping.join(0.3)
@@ -379,6 +380,63 @@ def test_jobs_that_find_no_room_when_they_are_taken_up_wait_and_do_not_fail(star
     slow.go_on.set()
     assert {ended(second, job)["state"] for job in begun} == {"done"}
     assert second.ledger.spent == Fraction(15, 100)
+
+
+def attempts(server, job):
+    (row,) = server.app.access.store.rows(sa.select(jobs.c.attempts).where(jobs.c.job == job))
+    return row["attempts"]
+
+
+def test_a_job_that_ends_each_server_is_begun_three_times_and_then_fails(start, slow):
+    def next_server():
+        die(server)
+        with server.app.access.store.transaction(write=True) as connection:
+            connection.execute(sa.delete(servers))
+        return start(at_once=1, lease_seconds=600)
+
+    server = start(at_once=1, lease_seconds=600)
+    job = begin(server, epsilon="0.25")
+    assert slow.begun.wait(10)
+    for expected in (2, 3):
+        server = next_server()
+        assert attempts(server, job) == expected
+        assert state(server, job)["state"] == "open"
+    server = next_server()
+    failed = ended(server, job)
+    assert (failed["state"], failed["error"]) == ("failed", "ServerError")
+    assert "begun 3 times" in failed["message"]
+    assert not server.app.api.state.parts.jobs._open
+    slow.go_on.set()
+    assert server.release("ana", epsilon="0.25").status == 200
+    assert server.ledger.spent == Fraction(1, 4)
+
+
+def test_a_job_that_a_stopping_server_leaves_has_lost_no_attempt(start, slow):
+    server = start(at_once=1)
+    begin(server, epsilon="0.25")
+    assert slow.begun.wait(10)
+    waits = begin(server, epsilon="0.5")
+    stopping = threading.Thread(target=server.stop)
+    stopping.start()
+    slow.go_on.set()
+    stopping.join(20)
+    assert attempts(server, waits) == 0
+    other = start()
+    assert ended(other, waits)["state"] == "done"
+    assert attempts(other, waits) == 1
+
+
+def test_the_jobs_of_an_older_record_are_kept_and_count_as_begun_once(tmp_path):
+    place = tmp_path / "old.sqlite"
+    store = AccessStore(str(place))
+    row = {"job": "1", "person": "ana", "source": "visits", "token": "", "question": "{}", "state": "open"}
+    with store.transaction(write=True) as connection:
+        connection.execute(sa.insert(jobs), {**row, "server": "", "made": "", "changed": ""})
+        connection.exec_driver_sql("ALTER TABLE lapwing_jobs DROP COLUMN attempts")
+        connection.exec_driver_sql("UPDATE lapwing_access SET version = 3")
+    opened = AccessStore(str(place))
+    assert opened.rows(sa.select(jobs.c.job, jobs.c.attempts)) == [{"job": "1", "attempts": 1}]
+    assert opened.rows(sa.select(format_table.c.version)) == [{"version": VERSION}]
 
 
 def test_a_server_that_lives_renews_its_lease(start):

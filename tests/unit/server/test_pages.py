@@ -190,6 +190,7 @@ def test_a_record_without_sessions_is_brought_up_to_date(tmp_path):
     with sqlite3.connect(place) as file:
         file.execute("ALTER TABLE lapwing_tokens DROP COLUMN kind")
         file.execute("ALTER TABLE lapwing_tokens DROP COLUMN parent")
+        file.execute("ALTER TABLE lapwing_jobs DROP COLUMN attempts")
         file.execute("UPDATE lapwing_access SET version = 2")
     file.close()
     opened = Access(AccessStore(str(place)))
