@@ -9,7 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from lapwing.errors import NotSignedIn
-from lapwing.server.access import SESSION, Access
+from lapwing.server.access import SESSION, Access, invite
+from lapwing.server.permissions import Role
 from lapwing.server.routing import is_page
 from lapwing.server.store import VERSION, AccessStore, tokens
 
@@ -55,6 +56,21 @@ def test_a_person_signs_in_by_a_token_and_sees_their_sources(server):
     source = look(server, "/sources/visits", cookie)
     for shown in ("north", "elsewhere", "from 0 to 100", "each person (patient)", server.ledger.head, "2 left"):
         assert shown.replace("2 left", "ε = 2 left") in source.text
+
+
+def test_a_source_whose_ledger_cannot_be_used_is_shown_as_such_and_others_are_shown(server, folder):
+    server.tokens["ana"] = invite(server.app.access, "ana", Role.AUDITOR, ["visits", "secrets"], 30).text
+    cookie = sign_in(server, "ana")
+    assert look(server, "/", cookie).text.count("All together") == 2
+    (folder / "secrets.ledger").write_text(f"{CANARY} is no ledger")
+    page = look(server, "/", cookie)
+    assert page.status == 200
+    assert page.text.count("All together") == 1
+    assert page.text.count("This source cannot be used now.") == 1
+    assert 'href="/sources/visits/ask"' in page.text
+    assert look(server, "/sources/visits", cookie).status == 200
+    for private in (CANARY, str(folder)):
+        assert private not in page.text
 
 
 def test_a_person_has_only_so_many_sessions_and_the_oldest_end(server, folder, monkeypatch):

@@ -9,10 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ... import exact
+from ...errors import LapwingError
 from ...ledger.entry import Budget
 from ...release.legend import protects
 from ..parts import caller_of, parts_of, served_of
 from ..permissions import Caller, Permission
+from ..refusals import refusal_of
 from ..routing import RouteDeclaration
 from ..sources import Served
 from .columns import column_shown
@@ -25,17 +27,23 @@ def home(request: Request) -> Response:
     """Show the sources that I may use, and what is left to spend."""
     caller, known = caller_of(request), parts_of(request).sources
     mine = [known[name] for name in sorted(known) if caller.may(Permission.DESCRIBE, name)]
-    told = [
-        {
-            "name": each.name,
-            "roles": sorted(caller.roles[each.name]),
-            "asks": caller.may(Permission.ASK, each.name),
-            "protects": protects(each.schema),
-            **gauges(each, caller),
-        }
-        for each in mine
-    ]
-    return render(request, "home.html", sources=told)
+    return render(request, "home.html", sources=[_card(each, caller) for each in mine])
+
+
+def _card(served: Served, caller: Caller) -> dict[str, Any]:
+    """Return what the first page shows of a source; without gauges if its ledger cannot be used."""
+    try:
+        left: dict[str, Any] = {"usable": True, **gauges(served, caller)}
+    except LapwingError as error:
+        refusal_of(error, served)  # for the log of those who run the server
+        left = {"usable": False}
+    return {
+        "name": served.name,
+        "roles": sorted(caller.roles[served.name]),
+        "asks": caller.may(Permission.ASK, served.name),
+        "protects": protects(served.schema),
+        **left,
+    }
 
 
 def about(request: Request) -> Response:
