@@ -57,7 +57,7 @@ class Application:
         openers: Iterable[Callable[[], Source]] | None = None,
         write: Callable[[Line], None] = to_standard_error,
     ) -> None:
-        files = _files(settings) if openers is None else []
+        files = settings.sources if openers is None else ()
         opened = [lambda path=path: Source.open(path) for path in files] if openers is None else openers  # type: ignore[misc]
         self.settings, self.sources, self.log = settings, open_sources(opened), Log(write)
         self.access = Access(AccessStore(settings.access))
@@ -71,7 +71,9 @@ class Application:
             served.file = file
         routes = list(_ROUTES)
         if settings.sources_folder is not None:
-            self.api.state.maker = SourceMaker(Folder(settings.sources_folder), self.access, self.sources)
+            maker = SourceMaker(Folder(settings.sources_folder), self.access, self.sources)
+            maker.serve_made(self.log)
+            self.api.state.maker = maker
             routes += page_routes.NEW
         add_routes(self.api, routes, models.RefusalAnswer)
         self.sign_in = None if settings.openid is None else SignIn(settings.openid)
@@ -100,12 +102,6 @@ class Application:
         planning.close()
         if self.sign_in is not None:
             self.sign_in.close()
-
-
-def _files(settings: Settings) -> list[str]:
-    """Return the source files: those that are named, and those that people made in the folder of new sources."""
-    made = [] if settings.sources_folder is None else Folder(settings.sources_folder).sources()
-    return [*settings.sources, *map(str, made)]
 
 
 def public_paths(api: FastAPI) -> list[re.Pattern[str]]:

@@ -52,6 +52,12 @@ class Log:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._write({"time": now, "person": None, "route": route, "failure": kind})
 
+    def left_out(self, file: str, kind: str) -> None:
+        """Note that a source which a person made is not served, by its file and the kind of failure alone."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        told = "This source is not served, all others are. Run lapwing check on its file."
+        self._write({"time": now, "source": file, "failure": kind, "message": told})
+
     def metrics(self, busy: int) -> str:
         """Return the counts in the text format of Prometheus."""
         lines = [

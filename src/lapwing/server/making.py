@@ -1,7 +1,8 @@
 """New sources while the server runs: a person who may make them declares a table of the folder, and becomes its owner.
 
 A name, a table and a ledger that are in use are refused, as at the start.  The ledger begins with the declared total,
-and the owner gets a cap of all of it.
+and the owner gets a cap of all of it.  At the next start the sources are served again; one that cannot be is left out,
+so that nobody's table stops the sources of others.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from ..source import Source
 from ..source_file import FoundTable, find_columns
 from .access import Access
 from .declaring import Declared
+from .log import Log
 from .permissions import Caller, Role
 from .refusals import Refusal
-from .sources import Served, refuse_pair
+from .sources import Served, refuse_beside
 from .uploads import Folder, write_new
 
 
@@ -31,6 +33,17 @@ class SourceMaker:
     def __init__(self, folder: Folder, access: Access, sources: MutableMapping[str, Served]) -> None:
         self.folder, self._access, self._sources = folder, access, sources
         self._lock = threading.Lock()
+
+    def serve_made(self, log: Log) -> None:
+        """Serve what people made before; leave out, and note, what cannot be served beside the others."""
+        for place in self.folder.sources():
+            try:
+                made = self._opened(place)
+                self._access.know_source(made.name, made.identity)
+            except Exception as error:  # whatever is wrong with the table of one person, others go on
+                log.left_out(f"{place.parent.name}/{place.name}", type(error).__name__)
+                continue
+            self._sources[made.name] = made
 
     def columns(self, person: str, table: str) -> FoundTable:
         """Return the columns of a table that a person may make a source of, by their names and types alone."""
@@ -84,8 +97,7 @@ class SourceMaker:
     def _opened(self, place: Path) -> Served:
         made = Served(lambda: Source.open(place))
         made.file = str(place)
-        for other in self._sources.values():
-            refuse_pair(other, made)
+        refuse_beside(self._sources, made)
         return made
 
     def _free(self, person: str, table: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from shlex import quote
 from typing import Any
@@ -97,12 +97,17 @@ def open_sources(openers: Iterable[Callable[[], Source]]) -> dict[str, Served]:
     """Return the sources by their names; refuse two of one name, one table with two budgets, and one ledger of two."""
     served: dict[str, Served] = {}
     for each in map(Served, openers):
-        if each.name in served:
-            raise InvalidRequest(f'Two sources are called "{each.name}"', "Give one of them another name.")
-        for other in served.values():
-            refuse_pair(other, each)
+        refuse_beside(served, each)
         served[each.name] = each
     return served
+
+
+def refuse_beside(served: Mapping[str, Served], new: Served) -> None:
+    """Refuse a source beside those that are served, if it has the name, the table or the ledger of one."""
+    if new.name in served:
+        raise InvalidRequest(f'Two sources are called "{new.name}"', "Give one of them another name.")
+    for other in list(served.values()):
+        refuse_pair(other, new)
 
 
 def refuse_pair(one: Served, other: Served) -> None:

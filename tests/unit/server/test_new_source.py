@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from lapwing.errors import InvalidSource
 from lapwing.server.access import invite
 from lapwing.server.permissions import Role
 from lapwing.server.uploads import UPLOAD, Folder
@@ -89,6 +90,44 @@ def test_what_was_made_is_served_again_after_a_restart(made, start, tables):
     assert again.app.sources["clinic"].ledger.spent == 1
     assert again.get("/api/v1/sources/clinic", token=made.tokens["mara"]).status == 200
     assert again.get("/api/v1/sources/clinic", "olga").status == 404
+
+
+@pytest.mark.parametrize("harm", ["no TOML", "no ledger", "one name", "one table", "one ledger"])
+def test_a_room_that_cannot_be_served_is_left_out_and_all_others_are_served(made, start, tables, folder, harm):
+    send_table(made)
+    post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})
+    send_table(made, "max", body=TABLE + "more,north,1,2024-01-02\n")
+    post(made, "/new/clinic.csv/serve", {**FORM, "name": "other", "confirmed": "yes"}, "max")
+    made.stop()
+    room = tables / "mara"
+    text = (room / "clinic.toml").read_text()
+    if harm == "no TOML":
+        (room / "clinic.toml").write_text(f'name = "{CANARY}')
+    elif harm == "no ledger":
+        (room / "clinic.ledger").write_text(f"{CANARY} is no ledger")
+    elif harm == "one name":
+        (room / "clinic.toml").write_text(text.replace('name = "clinic"', 'name = "visits"'))
+    elif harm == "one table":
+        (room / "clinic.toml").write_text(text.replace('"clinic.csv"', f'"{tables / "max" / "clinic.csv"}"'))
+        (tables / "mara").rename(tables / "zoe")  # after max
+    else:
+        (room / "clinic.toml").write_text(f'ledger = "{folder / "visits.ledger"}"\n{text}')
+    again = start(sources_folder=str(tables))
+    assert sorted(again.app.sources) == ["other", "secrets", "visits"]
+    assert again.release("ana").status == 200
+    left_out = [line for line in again.lines if "failure" in line]
+    file = "zoe/clinic.toml" if harm == "one table" else "mara/clinic.toml"
+    assert [line["source"] for line in left_out] == [file]
+    assert "This source is not served, all others are." in left_out[0]["message"]
+    for private in (CANARY, str(tables)):
+        assert private not in json.dumps(again.lines)
+    assert again.get("/api/v1/sources/clinic", token=made.tokens["mara"]).status == 404
+
+
+def test_a_source_that_the_operator_names_still_stops_the_start(start, folder, tables):
+    (folder / "secrets.toml").write_text("name = 1")
+    with pytest.raises(InvalidSource):
+        start(sources_folder=str(tables))
 
 
 def test_files_and_folders_are_for_the_server_alone(made, tables):
