@@ -7,9 +7,9 @@ If the times do not depend on the noise, then for every t > 0
     P(|S| ≥ t) ≤ 2·e^(-2t²/R),   P(|Z| ≥ t) ≤ 2·e^(-t²/(2p(1 - p)R + t/3)).
 
 ``timing`` raises an alarm beyond the t at which these are 10^-9.  For single draws at a scale far above 1 that is a
-correlation of √(6·ln(2·10^9)/n): 0.08 at 20,000 calls.  Weaker correlations are not detected, and some are known, since
+correlation of √(6·ln(2·10^9)/n): 0.18 at 4,000 calls.  Weaker correlations are not detected, and some are known, since
 Python does not take the same time for all integers: a single draw at scale 1 correlates with its time by some 0.1
-(SECURITY.md), so that scale is not checked; at larger scales by about 0.03 at most, which more calls would find.
+(SECURITY.md), so that scale is not checked; at larger scales by up to 0.08, which more calls would find.
 
 Proof: docs/explanation/audit.md.
 """
@@ -40,7 +40,7 @@ _WARM = 500
 _TRUTH = 7
 
 
-def timing(room: Room, calls: int = 20_000) -> Iterator[Finding]:
+def timing(room: Room, calls: int = 4_000) -> Iterator[Finding]:
     """Time calls that draw noise, and compare the ranks of the times with the noise (claim C3)."""
     yield from parts(room, draws=lambda: _draws((10, 100, 1000) if room.deep else (100,), calls))
 
@@ -58,7 +58,7 @@ def _calls(scale: int, calls: int) -> Iterator[tuple[str, Callable[[], Any], int
     yield "one draw", lambda: lw.discrete_laplace(scale), calls
     yield "an array of one draw", lambda: lw.discrete_laplace(scale, 1), calls
     yield "one number", lambda: lw.laplace(_TRUTH, sensitivity=1, epsilon=epsilon) - _TRUTH, calls
-    yield f"an array of {ARRAY:,} draws", lambda: lw.discrete_laplace(scale, ARRAY), calls // 4
+    yield f"an array of {ARRAY:,} draws", lambda: lw.discrete_laplace(scale, ARRAY), calls
 
 
 def timed(draw: Callable[[], Any], calls: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
