@@ -30,7 +30,7 @@ SESSION_HOURS = 12
 """How long a session of a browser lasts at most."""
 
 MOST_SESSIONS = 50
-"""How many sessions of one person are kept: before there are more, the oldest end."""
+"""How many sessions of one person, from tokens with the same sources, are kept: the oldest end before others begin."""
 
 TOKEN, SESSION = "token", "session"
 
@@ -79,11 +79,10 @@ class Access:
             if scope is None or each["source"] in scope:
                 found.setdefault(each["source"], set()).add(Role(each["role"]))
         given_roles = {source: frozenset(some) for source, some in found.items()}
-        if row["kind"] == SESSION:
-            return Caller(
-                row["person"], row["parent"] or row["number"], given_roles, row["expires"], session=row["number"]
-            )
-        return Caller(row["person"], row["number"], given_roles, row["expires"])
+        session = row["number"] if row["kind"] == SESSION else None
+        token = row["number"] if session is None else row["parent"] or session
+        limited = None if scope is None else tuple(sorted(scope))
+        return Caller(row["person"], token, given_roles, row["expires"], session, limited)
 
     def may_still_ask(self, person: str, number: str, source: str) -> bool:
         """Return whether a person may ask a source now, by a token that was used before."""
@@ -191,6 +190,7 @@ class Access:
             old = (tokens.c.kind == SESSION) & (tokens.c.expires <= _text(now))
             connection.execute(sa.delete(tokens).where(old))
             mine = (tokens.c.kind == SESSION) & (tokens.c.person == person)
+            mine &= tokens.c.sources.is_not_distinct_from(scope)
             newest = sa.select(tokens.c.number).where(mine).order_by(tokens.c.made.desc(), tokens.c.number)
             connection.execute(sa.delete(tokens).where(tokens.c.number.in_(newest.offset(MOST_SESSIONS - 1))))
             connection.execute(sa.insert(tokens), {**fields, **more})

@@ -71,8 +71,8 @@ def head(request: Request) -> Response:
 
 async def plan(request: Request, asking: PlanBody) -> Response:
     """Return the error and the cost of a question: no data is read, and nothing is charged."""
-    parts, person = parts_of(request), caller_of(request).person
-    task = asyncio.ensure_future(parts.planning.run(person, planned, served_of(request), asking))
+    parts, counted = parts_of(request), caller_of(request).counted
+    task = asyncio.ensure_future(parts.planning.run(counted, planned, served_of(request), asking))
     done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
     if not done:
         task.cancel()  # if it has begun, its thread goes on, and nobody waits for it
@@ -107,7 +107,9 @@ async def inquiry_of(request: Request, asking: ReleaseBody) -> Inquiry:
     """Return a question of the caller, checked; nothing is charged."""
     caller = caller_of(request)
     planning = parts_of(request).planning
-    return await planning.run(caller.person, Inquiry, served_of(request), caller.person, asking, caller.token)
+    return await planning.run(
+        caller.counted, Inquiry, served_of(request), caller.person, asking, caller.token, caller.counted
+    )
 
 
 def history(request: Request) -> Response:
@@ -120,7 +122,7 @@ def history(request: Request) -> Response:
 
 async def entry(request: Request, entry: str, record: bool = False) -> Response:
     """Return a recorded answer: mine, or for owners and auditors any; nothing is read or charged."""
-    return await parts_of(request).planning.run(caller_of(request).person, _entry, request, entry, record)
+    return await parts_of(request).planning.run(caller_of(request).counted, _entry, request, entry, record)
 
 
 def _entry(request: Request, entry: str, record: bool) -> Response:
@@ -166,7 +168,7 @@ def job(request: Request, job: str) -> Response:
 
 async def job_result(request: Request, job: str) -> Response:
     """Return the answer of a job of mine that is done, from the ledger, at no charge."""
-    return await parts_of(request).planning.run(caller_of(request).person, _job_result, request, job)
+    return await parts_of(request).planning.run(caller_of(request).counted, _job_result, request, job)
 
 
 def _job_result(request: Request, job: str) -> Response:

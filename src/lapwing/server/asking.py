@@ -127,11 +127,14 @@ def planned(served: Served, asking: PlanBody) -> dict[str, Any]:
 class Inquiry:
     """A question to one source by one person, checked: nothing has been charged or read.
 
-    ``token`` is the number of the token by which it is asked.
+    ``token`` is the number of the token by which it is asked; ``counted`` says whose turn it takes.
     """
 
-    def __init__(self, served: Served, person: str, asking: ReleaseBody, token: str = "") -> None:
+    def __init__(
+        self, served: Served, person: str, asking: ReleaseBody, token: str = "", counted: str | None = None
+    ) -> None:
         self.served, self.person, self.asking, self.token = served, person, asking, token
+        self.counted = f"{person} {served.name}" if counted is None else counted
         self._statistics, self._named = asking.arguments()
         self.plan: Plan = plan_asked(served.schema.anew(), self._statistics, epsilon=asking.epsilon, **self._named)
         if self.plan.groups > MOST_GROUPS:

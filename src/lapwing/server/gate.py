@@ -123,7 +123,7 @@ class Gate:
         state["caller"] = caller
         if session is not None:
             state |= {"session": session, "csrf": csrf_of(session)}
-        if not self._pace.allows(caller.person, now):
+        if not self._pace.allows(caller.counted, now):
             raise Refusal(
                 429, "ServerError", "You ask more often than this server allows. Nothing was read and nothing was "
                 "charged. Ask again in a minute.", {"Retry-After": "60"},
@@ -177,7 +177,7 @@ class Gate:
 
 
 class Pace:
-    """How often each person may ask: so many requests at once, which come back evenly within a minute."""
+    """How often each caller may ask: so many requests at once, which come back evenly within a minute."""
 
     def __init__(self, per_minute: int) -> None:
         self._per_minute = per_minute

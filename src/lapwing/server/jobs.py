@@ -30,13 +30,13 @@ from .work import Answered, Stopping, Work
 Row = dict[str, Any]
 
 MOST_OPEN = 20
-"""How many jobs of one person may be open at once."""
+"""How many jobs of one person may be open at once for one source."""
 
 LISTED = 100
 """How many jobs are listed."""
 
 KEPT = 500
-"""How many jobs of one person are kept: before there are more, the oldest that have ended are forgotten.
+"""How many jobs of one person are kept for each source: the oldest that have ended are forgotten before others begin.
 
 Their answers stay in the ledger.  Without this, one person could fill the disk with questions that cost nothing.
 """
@@ -53,7 +53,7 @@ class TooManyJobs(Refusal):
     """A person has too many open jobs."""
 
     def __init__(self) -> None:
-        message = f"You have {MOST_OPEN} open jobs. Wait for one, or cancel one."
+        message = f"You have {MOST_OPEN} open jobs for this source. Wait for one, or cancel one."
         super().__init__(429, "ServerError", message)
 
 
@@ -189,11 +189,12 @@ class Jobs:
             "changed": now,
             "attempts": 1,
         }
-        mine = sa.select(sa.func.count()).where((jobs.c.person == inquiry.person) & (jobs.c.state == "open"))
+        of_mine = (jobs.c.person == inquiry.person) & (jobs.c.source == inquiry.served.name)
+        mine = sa.select(sa.func.count()).where(of_mine & (jobs.c.state == "open"))
         with self._store.transaction(write=True) as connection:
             if (connection.scalar(mine) or 0) >= MOST_OPEN:
                 raise TooManyJobs
-            connection.execute(sa.delete(jobs).where(jobs.c.job.in_(_beyond(inquiry.person))))
+            connection.execute(sa.delete(jobs).where(jobs.c.job.in_(_beyond(of_mine))))
             connection.execute(sa.insert(jobs), row)
         if leave is not None:
             leave.job = row["job"]
@@ -267,9 +268,9 @@ class Jobs:
         return None if release is None else json_bytes(inquiry.answer(release))
 
 
-def _beyond(person: str) -> sa.Select[tuple[str]]:
-    """Return which jobs of a person are forgotten before another one is written down."""
-    ended = (jobs.c.person == person) & (jobs.c.state != "open")
+def _beyond(which: sa.ColumnElement[bool]) -> sa.Select[tuple[str]]:
+    """Return which of these jobs are forgotten before another one is written down."""
+    ended = which & (jobs.c.state != "open")
     newest = jobs.c.made.desc(), jobs.c.job
     return sa.select(jobs.c.job).where(ended).order_by(*newest).offset(KEPT - 1)
 

@@ -56,6 +56,7 @@ class Caller:
     """The person behind a request, by a token: its number, and the roles that it gives, by source.
 
     ``session`` is the number of the browser's session by which the token is used; None for the token itself.
+    ``scope`` has the sources to which the token is limited; None if it is not.
     """
 
     person: str
@@ -63,6 +64,16 @@ class Caller:
     roles: Mapping[str, frozenset[Role]]
     expires: str
     session: str | None = None
+    scope: tuple[str, ...] | None = None
+
+    @property
+    def counted(self) -> str:
+        """Under what the requests of this caller are counted: the person, with the sources of a limited token.
+
+        An owner can make a token for anybody, limited to their source: it must not use up what that person may do
+        elsewhere.
+        """
+        return self.person if self.scope is None else " ".join((self.person, *self.scope))
 
     def may(self, permission: Permission, source: str = SERVER) -> bool:
         """Return whether the caller has a permission for a source, or for the server."""

@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 
 THREADS = 8
 AT_ONCE = 2
-"""How many run at the same time for one person."""
+"""How many run at the same time for one person, by tokens with the same sources."""
 
 WAITING = 20
 """How many more of one person may wait."""
@@ -41,10 +41,10 @@ class Planning:
         self._people: dict[str, _Mine] = {}
 
     async def run(
-        self, person: str, call: Callable[_Given, _Result], *args: _Given.args, **named: _Given.kwargs
+        self, counted: str, call: Callable[_Given, _Result], *args: _Given.args, **named: _Given.kwargs
     ) -> _Result:
-        """Call a function when it is this person's turn; refuse it if too many of theirs wait already."""
-        mine = self._people.setdefault(person, _Mine())
+        """Call a function when it is the turn of a caller, ``counted``; refuse it if too many of theirs wait already."""
+        mine = self._people.setdefault(counted, _Mine())
         if mine.count >= AT_ONCE + WAITING:
             raise Refusal(
                 429, "ServerError", "Too many of your questions are being planned or looked up. Nothing was read and "
@@ -54,26 +54,26 @@ class Planning:
         try:
             await mine.free.acquire()
         except BaseException:
-            self._leave(person, mine)
+            self._leave(counted, mine)
             raise
         loop = asyncio.get_running_loop()
 
         def ended(_: object) -> None:
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._end, person, mine)
+                loop.call_soon_threadsafe(self._end, counted, mine)
 
         work = self._pool.submit(call, *args, **named)
         work.add_done_callback(ended)  # not when this is cancelled: a thread cannot be stopped
         return await asyncio.wrap_future(work)
 
-    def _end(self, person: str, mine: _Mine) -> None:
+    def _end(self, counted: str, mine: _Mine) -> None:
         mine.free.release()
-        self._leave(person, mine)
+        self._leave(counted, mine)
 
-    def _leave(self, person: str, mine: _Mine) -> None:
+    def _leave(self, counted: str, mine: _Mine) -> None:
         mine.count -= 1
         if not mine.count:
-            self._people.pop(person, None)
+            self._people.pop(counted, None)
 
     def close(self) -> None:
         """Take no more."""

@@ -37,7 +37,7 @@ class Settings:
         names: the names by which clients call it, as in the Host header; its own address if none are given.
         access: the record of people and tokens: an SQLite file or a postgresql:// URL.
         epsilon_per_question: the largest ε that one question may ask for.
-        requests_per_minute: how many requests one person may make in a minute.
+        requests_per_minute: how many requests one person may make in a minute, by tokens with the same sources.
         at_once: how many questions are computed at the same time.
         waiting: how many more may wait.
         seconds: how long a request waits for its answer before it becomes a job.

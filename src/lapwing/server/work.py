@@ -81,7 +81,7 @@ class Work:
 
     async def _answer(self, inquiry: Inquiry, check: Callable[[], None]) -> Answered:
         """Return the recorded answer; or wait for a turn, and compute one."""
-        known = await self._planning.run(inquiry.person, _known, inquiry)
+        known = await self._planning.run(inquiry.counted, _known, inquiry)
         if known is not None:
             return known
         if self._closing:

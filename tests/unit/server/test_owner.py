@@ -1,10 +1,17 @@
 """What owners and auditors do: people, tokens, caps, the total, the ledger and its verification."""
 
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
+import sqlalchemy as sa
+
 from lapwing.ledger.ledger import Ledger
-from lapwing.server import models
+from lapwing.server import ask_routes, models
+from lapwing.server.access import SESSION
+from lapwing.server.planning import AT_ONCE, WAITING
+from lapwing.server.store import jobs
 
 SOURCE = "/api/v1/sources/visits"
 
@@ -117,3 +124,71 @@ def test_an_auditor_learns_which_entry_was_edited(server, folder):
     assert (wrong.status, wrong.json["error"]) == (409, "LedgerError")
     assert "entry 5: does not match its hash" in wrong.json["message"]
     assert server.release("ana").status == 503
+
+
+# --- what an owner does in the name of another is counted apart ---
+
+
+def as_eve(server):
+    """Let the owner of visits act as eve, who is an analyst of another source; return the token."""
+    server.call("PUT", f"{SOURCE}/people/eve", "olga", {"role": "analyst", "cap": "1"})
+    return server.post(f"{SOURCE}/people/eve/tokens", "olga", {"days": 7}).json["token"]
+
+
+def test_an_owner_cannot_use_up_the_pace_of_another_by_a_token_in_their_name(start):
+    server = start(requests_per_minute=5)
+    token = as_eve(server)
+    assert [server.get("/api/v1/me", token=token).status for _ in range(6)] == [200] * 5 + [429]
+    other = server.post(f"{SOURCE}/people/eve/tokens", "olga", {"days": 7}).json["token"]
+    assert server.get("/api/v1/me", token=other).status == 429  # more tokens of that kind give no more
+    assert server.get("/api/v1/me", "eve").status == 200
+
+
+def test_an_owner_cannot_use_up_the_turns_of_another_by_a_token_in_their_name(server, monkeypatch):
+    token, go_on, planned = as_eve(server), threading.Event(), ask_routes.planned
+    small = {"sql": "SELECT COUNT(*) FROM visits", "epsilon": "1"}
+
+    def held(served, asking):
+        assert asking.rows != 7 or go_on.wait(30)
+        return planned(served, asking)
+
+    monkeypatch.setattr(ask_routes, "planned", held)
+    with ThreadPoolExecutor(40) as pool:
+        asked = [pool.submit(server.post, f"{SOURCE}/plan", body={**small, "rows": 7}, token=token) for _ in range(40)]
+        try:
+            while sum(each.done() for each in asked) < 40 - AT_ONCE - WAITING:
+                threading.Event().wait(0.01)
+            assert server.post(f"{SOURCE}/plan", body=small, token=token).status == 429
+            assert server.post(f"{SOURCE}/plan", "eve", small).status == 200
+        finally:
+            go_on.set()
+
+
+def test_open_jobs_and_those_that_are_kept_are_counted_for_each_source(server, monkeypatch):
+    monkeypatch.setattr("lapwing.server.jobs.MOST_OPEN", 0)
+    token = as_eve(server)
+    asked = {"sql": "SELECT COUNT(*) FROM visits", "epsilon": "0.01"}
+    refused = server.post(f"{SOURCE}/jobs", body=asked, token=token)
+    assert (refused.status, "open jobs for this source" in refused.json["message"]) == (429, True)
+    monkeypatch.setattr("lapwing.server.jobs.MOST_OPEN", 1)
+    monkeypatch.setattr("lapwing.server.jobs.KEPT", 1)
+    access = server.app.access
+    row = {"person": "eve", "source": "visits", "token": "", "server": server.app.api.state.parts.jobs.server}
+    with access.store.transaction(write=True) as connection:
+        for job, state in (("1", "open"), ("2", "done"), ("3", "done")):
+            more = {"job": job, "state": state, "question": "{}", "made": job, "changed": job}
+            connection.execute(sa.insert(jobs), {**row, **more})
+    assert server.post(f"{SOURCE}/jobs", body=asked, token=token).status == 429
+    secrets = {"sql": "SELECT COUNT(*) FROM secrets", "epsilon": "0.01"}
+    assert server.post("/api/v1/sources/secrets/jobs", "eve", secrets).status == 202
+    kept = access.store.rows(sa.select(jobs.c.job).where(jobs.c.source == "visits").order_by(jobs.c.job))
+    assert [each["job"] for each in kept] == ["1", "2", "3"]  # those of one source do not make room for another's
+
+
+def test_sessions_are_counted_for_each_limit_of_tokens(server, monkeypatch):
+    monkeypatch.setattr("lapwing.server.access.MOST_SESSIONS", 2)
+    access, token = server.app.access, as_eve(server)
+    mine = access.make_session("eve", server.tokens["eve"].split("_")[1])
+    made = [access.make_session("eve", token.split("_")[1]) for _ in range(4)]
+    assert access.caller(mine.text, SESSION).person == "eve"
+    assert sum(access.caller(each.text, SESSION) is not None for each in made) == 2

@@ -45,7 +45,7 @@ async def entry(request: Request, entry: str) -> Response:
     """Show a recorded answer: mine, or for owners and auditors any."""
     number = entry_number(entry)
     answer = await parts_of(request).planning.run(
-        caller_of(request).person, recorded_answer, served_of(request), caller_of(request), number
+        caller_of(request).counted, recorded_answer, served_of(request), caller_of(request), number
     )
     return await answer_page(request, answer, entry=number)
 
@@ -56,12 +56,12 @@ async def look_again(request: Request) -> Response:
     planning = parts_of(request).planning
     wanted = form.one("file")
     if wanted:
-        return await planning.run(caller.person, _file, served, caller, form, wanted)
+        return await planning.run(caller.counted, _file, served, caller, form, wanted)
     try:
-        answer, compared, asked, number = await planning.run(caller.person, _looked_up, served, caller, form)
+        answer, compared, asked, number = await planning.run(caller.counted, _looked_up, served, caller, form)
     except LapwingError as error:  # a comparison that cannot be made
         refusal = refusal_of(error, served)
-        answer, _, asked, number = await planning.run(caller.person, _looked_up, served, caller, form, compare=False)
+        answer, _, asked, number = await planning.run(caller.counted, _looked_up, served, caller, form, compare=False)
         return await answer_page(request, answer, question=asked, entry=number, form=form, refusal=refusal)
     return await answer_page(request, answer, question=asked, entry=number, form=form, compared=compared)
 
@@ -167,7 +167,7 @@ async def answer_page(
     if not isinstance(answer, Release):
         return render(request, "found.html", text=answer.to_text(), **frame)
     planning = parts_of(request).planning
-    shown = await planning.run(caller_of(request).person, _shown, answer, compared)
+    shown = await planning.run(caller_of(request).counted, _shown, answer, compared)
     status = 200 if refusal is None else refusal.status
     frame["left"] = _left(request)
     return render(request, "answer.html", status, **shown, **frame)

@@ -152,7 +152,7 @@ async def _plan(request: Request, fields: dict[str, str]) -> dict[str, Any]:
     asking = _asking(fields)
     body = PlanBody.model_validate({"sql": asking.sql, "epsilon": asking.epsilon})
     planning = parts_of(request).planning
-    return await planning.run(caller_of(request).person, _planned, served, body, left)
+    return await planning.run(caller_of(request).counted, _planned, served, body, left)
 
 
 def _planned(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _planned(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]:
 async def _confirm(request: Request, fields: dict[str, str]) -> Response:
     """Show what a release would cost; what was answered before is shown at once, at no charge."""
     inquiry = await inquiry_of(request, _asking(fields))
-    known = await parts_of(request).planning.run(caller_of(request).person, inquiry.known)
+    known = await parts_of(request).planning.run(caller_of(request).counted, inquiry.known)
     if known is not None:
         return await answer_page(request, known, question=inquiry.asking, charged=None)
     shown = await _plan(request, fields)
@@ -211,7 +211,7 @@ async def _release(request: Request, fields: dict[str, str]) -> Response:
     found = await answer_or_job(request, inquiry, min(PATIENCE, parts.settings.seconds))
     if not isinstance(found, Answered):
         return RedirectResponse(f"/sources/{inquiry.served.name}/jobs/{found['job']}", 303)
-    release = await parts.planning.run(inquiry.person, inquiry.known if inquiry.plan.parts else inquiry.released)
+    release = await parts.planning.run(inquiry.counted, inquiry.known if inquiry.plan.parts else inquiry.released)
     if release is None:
         raise Refusal(409, "InvalidRequest", "The answer is recorded, and cannot be shown now. Ask again: it is free.")
     cost = exact.text(inquiry.plan.epsilon) if inquiry.plan.parts and not found.repeated else None

@@ -123,7 +123,7 @@ async def _form(request: Request, table: str, form: Form, refusal: Refusal | Non
 async def _waited(request: Request, work: Callable[[], _Result]) -> _Result:
     """Do something with a table in its turn; give up waiting after the server's time for a request."""
     parts = parts_of(request)
-    task = asyncio.ensure_future(parts.planning.run(caller_of(request).person, work))
+    task = asyncio.ensure_future(parts.planning.run(caller_of(request).counted, work))
     done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
     if not done:
         raise Refusal(503, "ServerError", "This table takes longer than the server allows. Nothing was charged.")

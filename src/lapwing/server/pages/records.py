@@ -44,13 +44,13 @@ def history(request: Request) -> Response:
 async def job(request: Request, job: str) -> Response:
     """Show how a job of mine is doing; when it is done, its answer."""
     parts, served, caller = parts_of(request), served_of(request), caller_of(request)
-    row = await parts.planning.run(caller.person, parts.jobs.one, caller.person, served.name, job)
+    row = await parts.planning.run(caller.counted, parts.jobs.one, caller.person, served.name, job)
     if row["state"] != "done":
         headers = {"Refresh": "5"} if row["state"] == "open" else {}
         return render(request, "job.html", headers=headers, job=_job(shown(row)))
     asking = ReleaseBody.model_validate_json(row["question"])
     try:
-        answer = await parts.planning.run(caller.person, _answer_of, served, caller.person, asking)
+        answer = await parts.planning.run(caller.counted, _answer_of, served, caller.person, asking)
     except LapwingError as error:
         raise refusal_of(error, served) from None
     return await answer_page(request, answer, question=asking, charged=None)
