@@ -43,7 +43,7 @@ class Planning:
     async def run(
         self, counted: str, call: Callable[_Given, _Result], *args: _Given.args, **named: _Given.kwargs
     ) -> _Result:
-        """Call a function when it is the turn of a caller, ``counted``; refuse it if too many of theirs wait already."""
+        """Call a function when it is the turn of a caller, ``counted``; refuse it if too many of theirs wait."""
         mine = self._people.setdefault(counted, _Mine())
         if mine.count >= AT_ONCE + WAITING:
             raise Refusal(
