@@ -7,7 +7,6 @@ so that nobody's table stops the sources of others.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import MutableMapping
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from starlette.requests import Request
 
 from ..checking import SourceCheck, check
 from ..errors import AccessError, InvalidRequest, InvalidSource
-from ..noise.entropy import SYSTEM
 from ..source import Source
 from ..source_file import FoundTable, find_columns
 from .access import Access
@@ -32,18 +30,19 @@ class SourceMaker:
 
     def __init__(self, folder: Folder, access: Access, sources: MutableMapping[str, Served]) -> None:
         self.folder, self._access, self._sources = folder, access, sources
-        self._lock = threading.Lock()
 
     def serve_made(self, log: Log) -> None:
         """Serve what people made before; leave out, and note, what cannot be served beside the others."""
-        for place in self.folder.sources():
-            try:
-                made = self._opened(place)
-                self._access.know_source(made.name, made.identity)
-            except Exception as error:  # whatever is wrong with the table of one person, others go on
-                log.left_out(f"{place.parent.name}/{place.name}", type(error).__name__)
-                continue
-            self._sources[made.name] = made
+        with self.folder.turn():
+            self.folder.clean()
+            for place in self.folder.sources():
+                try:
+                    made = self._opened(place)
+                    self._access.know_source(made.name, made.identity)
+                except Exception as error:  # whatever is wrong with the table of one person, others go on
+                    log.left_out(f"{place.parent.name}/{place.name}", type(error).__name__)
+                    continue
+                self._sources[made.name] = made
 
     def columns(self, person: str, table: str) -> FoundTable:
         """Return the columns of a table that a person may make a source of, by their names and types alone."""
@@ -60,20 +59,17 @@ class SourceMaker:
 
     def check(self, person: str, declared: Declared) -> SourceCheck:
         """Return whether a declaration fits its table: for its owner alone; nothing is charged, no ledger is made."""
-        draft = self.folder.room(person) / f".check-{SYSTEM.bits(64):016x}.toml"
-        write_new(draft, declared.text)
-        try:
-            return check(Source.open(draft))
-        except InvalidSource as error:
-            raise Refusal(400, "InvalidSource", self._own_text(error)) from None
-        finally:
-            draft.unlink()
+        with self.folder.draft(person, declared.text) as draft:
+            try:
+                return check(Source.open(draft))
+            except InvalidSource as error:
+                raise Refusal(400, "InvalidSource", self._own_text(error)) from None
 
     def add(self, caller: Caller, declared: Declared) -> Served:
         """Serve a new source from now on; the caller owns it."""
         room = self.folder.room(caller.person)
         place, ledger = room / f"{declared.name}.toml", room / f"{declared.name}.ledger"
-        with self._lock:
+        with self.folder.turn():
             if declared.name in self._sources or ledger.exists():
                 raise _taken()
             write_new(place, declared.text)

@@ -3,21 +3,25 @@
 Files that an administrator put into the folder itself are there for everyone who may make sources; what a person
 uploads is in a room of their own, which only the server's user can read.  Names are made of few signs, links are not
 followed, and a file that is there is never replaced: its rows may belong to a budget that is partly spent.
+
+What is not whole yet has a name with a dot, and is locked by who writes it.  If that process was killed, nobody holds
+the lock, and the next one removes the file.  Servers on one machine may share a folder: they change it in turns.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import stat
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from filecmp import cmp
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from ..errors import InvalidParameter
+from ..errors import InvalidParameter, InvalidRequest
 from ..noise.entropy import SYSTEM
 from .access import checked_person
 from .refusals import Refusal, not_allowed
@@ -26,10 +30,18 @@ UPLOAD = "/new/upload"
 """Where a table is sent to; the only address that takes more than a usual request."""
 
 MOST_FILES = 50
-"""How many files one person may upload."""
+"""How many files one person may upload; those that are on their way count."""
+
+MOST_AT_ONCE = 2
+"""How many uploads of one person may be on their way."""
+
+LOCK = ".lock"
+"""The file in the folder that whoever changes the folder has locked."""
 
 _UPLOADED = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv", re.ASCII)
 _NAMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.(csv|parquet)", re.ASCII)
+_PART = re.compile(r"\.upload-[0-9a-f]{16}", re.ASCII)
+_UNFINISHED = re.compile(r"\.(upload-[0-9a-f]{16}|check-[0-9a-f]{16}\.toml)", re.ASCII)
 _SOURCE = re.compile(r"[a-z][a-z0-9_]{0,59}", re.ASCII)
 
 
@@ -38,6 +50,27 @@ class Folder:
 
     def __init__(self, folder: str) -> None:
         self.place = Path(folder).absolute()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for the turn to change the folder, and hold it: no other thread and no other server changes it then."""
+        try:
+            self.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(self.place / LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        except OSError:
+            raise InvalidRequest(
+                "The folder for new sources cannot be used", "Let the server's user write to it."
+            ) from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
+    def clean(self) -> None:
+        """Remove what was left unfinished by processes that were killed; whoever calls this has the turn."""
+        for room in self._rooms():
+            _clean(room)
 
     def room(self, person: str) -> Path:
         """Return the room of a person, made if it is not there."""
@@ -68,10 +101,27 @@ class Folder:
 
     def sources(self) -> list[Path]:
         """Return the source files that were made here."""
+        return [
+            room / name for room in self._rooms() for name in sorted(_files(room, re.compile(r"[a-z][a-z0-9_]*\.toml")))
+        ]
+
+    def _rooms(self) -> list[Path]:
         if not self.place.is_dir():
             return []
-        rooms = [each for each in sorted(self.place.iterdir()) if stat.S_ISDIR(each.lstat().st_mode)]
-        return [room / name for room in rooms for name in sorted(_files(room, re.compile(r"[a-z][a-z0-9_]*\.toml")))]
+        return [each for each in sorted(self.place.iterdir()) if stat.S_ISDIR(each.lstat().st_mode)]
+
+    @contextmanager
+    def draft(self, person: str, text: str) -> Iterator[Path]:
+        """Keep a source file in the room of a person for a while; it is not served."""
+        room = self.room(person)
+        with self.turn():
+            place, file = _unfinished(room, "check-{}.toml")
+        try:
+            _write(file, text.encode())
+            yield place
+        finally:
+            place.unlink()
+            os.close(file)
 
     async def keep(self, person: str, name: str, pieces: AsyncIterator[bytes]) -> None:
         """Write a table as it arrives; it has its name only when it is whole."""
@@ -79,19 +129,30 @@ class Folder:
             allowed = "up to 60 letters, digits, _ and -, and .csv at the end, such as visits.csv"
             raise InvalidParameter(name, "name", allowed)
         room = await run_in_threadpool(self.room, person)
-        part = room / f".upload-{SYSTEM.bits(64):016x}"
-        file = await run_in_threadpool(_open_new, part)
+        part, file = await run_in_threadpool(self._part, room)
         try:
-            try:
-                async for piece in pieces:
-                    await run_in_threadpool(_write, file, piece)
-                await run_in_threadpool(os.fsync, file)
-            finally:
-                os.close(file)
+            async for piece in pieces:
+                await run_in_threadpool(_write, file, piece)
+            await run_in_threadpool(os.fsync, file)
             await run_in_threadpool(_name, part, room / name)
         finally:
             with suppress(FileNotFoundError):
                 part.unlink()
+            os.close(file)
+
+    def _part(self, room: Path) -> tuple[Path, int]:
+        """Begin an upload, if there are not too many files; those of killed processes do not count."""
+        with self.turn():
+            _clean(room)
+            parts = len(_files(room, _PART))
+            if parts >= MOST_AT_ONCE:
+                raise Refusal(
+                    429, "ServerError", f"You have {parts} uploads on their way. Send this table when one has ended.",
+                    {"Retry-After": "60"},
+                )  # fmt: skip
+            if len(_files(room, _UPLOADED)) + parts >= MOST_FILES:
+                raise Refusal(409, "InvalidRequest", f"You have {MOST_FILES} tables here. Ask who runs the server.")
+            return _unfinished(room, "upload-{}")
 
 
 def checked_source_name(name: str) -> str:
@@ -104,20 +165,37 @@ def checked_source_name(name: str) -> str:
 
 
 def write_new(place: Path, text: str) -> None:
-    """Write a file that only the server's user can read; refuse one that is there."""
-    try:
-        file = _open_new(place)
-    except FileExistsError:
-        raise _taken() from None
+    """Write a file that only the server's user can read, whole or not at all; refuse one that is there."""
+    part, file = _unfinished(place.parent, "check-{}.toml")
     try:
         _write(file, text.encode())
         os.fsync(file)
+        _name(part, place)
     finally:
+        part.unlink()
         os.close(file)
 
 
-def _open_new(place: Path) -> int:
-    return os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+def _unfinished(room: Path, form: str) -> tuple[Path, int]:
+    """Return a new file that is locked as long as it is open; whoever calls this has the turn."""
+    place = room / f".{form.format(f'{SYSTEM.bits(64):016x}')}"
+    file = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return place, file
+
+
+def _clean(room: Path) -> None:
+    """Remove the unfinished files that nobody has locked."""
+    for name in _files(room, _UNFINISHED):
+        with suppress(FileNotFoundError):  # it was finished meanwhile
+            file = os.open(room / name, os.O_WRONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                (room / name).unlink()
+            except BlockingIOError:
+                pass  # somebody writes it
+            finally:
+                os.close(file)
 
 
 def _write(file: int, data: bytes) -> None:
@@ -127,9 +205,7 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _name(part: Path, place: Path) -> None:
-    """Give a whole file its name, if that is free and there are not too many."""
-    if len(_files(place.parent, _UPLOADED)) >= MOST_FILES:
-        raise Refusal(409, "InvalidRequest", f"You have {MOST_FILES} tables here. Ask who runs the server.")
+    """Give a whole file its name, if that is free."""
     try:
         os.link(part, place)
     except FileExistsError:

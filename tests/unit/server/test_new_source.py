@@ -1,6 +1,7 @@
 """A guided first source: from an uploaded table to a served one, by those who may, and nothing outside their room."""
 
 import json
+import os
 import stat
 import threading
 from fractions import Fraction
@@ -10,7 +11,7 @@ import pytest
 from lapwing.errors import InvalidSource
 from lapwing.server.access import invite
 from lapwing.server.permissions import Role
-from lapwing.server.uploads import UPLOAD, Folder
+from lapwing.server.uploads import LOCK, UPLOAD, Folder
 from lapwing.source import Source
 
 from .conftest import CANARY
@@ -152,7 +153,7 @@ def test_files_and_folders_are_for_the_server_alone(made, tables):
 def test_T50_no_name_leads_out_of_the_room(made, tables, name):
     answer = send_table(made, name=name)
     assert answer.status == 400, name
-    assert not [each for each in tables.rglob("*") if each.is_file()]
+    assert not [each for each in tables.rglob("*") if each.is_file() and each.name != LOCK]
 
 
 @pytest.mark.parametrize("table", ["..%2Fvisits.csv", "visits.csv", "%2Fetc%2Fpasswd", "clinic.toml", "link.csv", "."])
@@ -285,10 +286,10 @@ def test_an_upload_is_limited_and_leaves_nothing_when_it_breaks(start, tables):
     pieces = [b"a,b\n", b"x" * 900, b"y" * 900]
     answer = server.call("POST", f"{UPLOAD}?name=a.csv", None, headers=headers, pieces=pieces)
     assert answer.status == 413
-    assert not [each for each in tables.rglob("*") if each.is_file()]
+    assert not [each for each in tables.rglob("*") if each.is_file() and each.name != LOCK]
     assert send_table(server, body="a,b\n1,2\n", **{"x-lapwing-csrf": "0" * 64}).status == 400
     assert send_table(server, body="a,b\n1,2\n", origin="https://evil.example").status == 400
-    assert not [each for each in tables.rglob("*") if each.is_file()]
+    assert not [each for each in tables.rglob("*") if each.is_file() and each.name != LOCK]
 
 
 def test_a_form_is_no_larger_at_the_address_of_tables_than_elsewhere(start, tables):
@@ -304,6 +305,42 @@ def test_a_form_is_no_larger_at_the_address_of_tables_than_elsewhere(start, tabl
         pieces = [b"a=" + b"x" * 1500, b"y" * 1500]  # without a length
         assert server.call("POST", f"{UPLOAD}?name=form.csv", headers=headers, pieces=pieces).status == 413
     assert [each.name for each in (tables / "mara").iterdir()] == ["clinic.csv"]
+
+
+def test_what_a_kill_leaves_is_removed_at_the_start_and_what_is_written_is_not(made, start, tables):
+    room = Folder(str(tables)).room("mara")
+    left = [room / ".upload-00000000000000aa", room / ".check-00000000000000bb.toml"]
+    for each in left:
+        each.write_text(TABLE)
+    written, file = Folder(str(tables))._part(room)  # as another server does; it removes what was left, too
+    left[0].write_text(TABLE)
+    start(sources_folder=str(tables))
+    assert list(room.iterdir()) == [written]
+    os.close(file)  # as a kill does
+    start(sources_folder=str(tables))
+    assert not list(room.iterdir())
+
+
+def test_uploads_on_their_way_are_few_and_count_as_tables(made, tables, monkeypatch):
+    folder = Folder(str(tables))
+    room = folder.room("mara")
+    (room / ".upload-00000000000000aa").write_text(TABLE)  # nobody writes it
+    first, second = folder._part(room), folder._part(room)
+    assert sorted(room.iterdir()) == sorted([first[0], second[0]])
+    refused = send_table(made)
+    assert refused.status == 429
+    assert "You have 2 uploads on their way." in refused.text
+    assert send_table(made, "max").status == 201
+    first[0].unlink()
+    os.close(first[1])
+    assert send_table(made).status == 201
+    monkeypatch.setattr("lapwing.server.uploads.MOST_FILES", 2)
+    refused = send_table(made, name="more.csv")
+    assert refused.status == 409
+    assert "You have 2 tables here." in refused.text
+    os.close(second[1])  # as a kill does
+    assert send_table(made, name="more.csv").status == 201
+    assert sorted(each.name for each in room.iterdir()) == ["clinic.csv", "more.csv"]
 
 
 def test_a_folder_tells_only_of_sources_that_were_made_in_rooms(tmp_path):
