@@ -1,18 +1,22 @@
 """New sources while the server runs: a person who may make them declares a table of the folder, and becomes its owner.
 
 A name, a table and a ledger that are in use are refused, as at the start.  The ledger begins with the declared total,
-and the owner gets a cap of all of it.  At the next start the sources are served again; one that cannot be is left out,
-so that nobody's table stops the sources of others.
+and the owner gets a cap of all of it.  Servers that use one folder make sources in turns, and each reads the source
+files of all rooms before: of those who declare one table at once, one gets a budget.  At the next start the sources are
+served again; one that cannot be is left out, so that nobody's table stops the sources of others.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import MutableMapping
+from fnmatch import fnmatch
 from pathlib import Path
 
 from starlette.requests import Request
 
 from ..checking import SourceCheck, check
+from ..engine.connect import is_url
 from ..errors import AccessError, InvalidRequest, InvalidSource
 from ..source import Source
 from ..source_file import FoundTable, find_columns
@@ -65,12 +69,13 @@ class SourceMaker:
             except InvalidSource as error:
                 raise Refusal(400, "InvalidSource", self._own_text(error)) from None
 
-    def add(self, caller: Caller, declared: Declared) -> Served:
+    def add(self, caller: Caller, table: str, declared: Declared) -> Served:
         """Serve a new source from now on; the caller owns it."""
         room = self.folder.room(caller.person)
         place, ledger = room / f"{declared.name}.toml", room / f"{declared.name}.ledger"
         with self.folder.turn():
-            if declared.name in self._sources or ledger.exists():
+            self._free(caller.person, table)  # again: meanwhile another server may have made a source of it
+            if declared.name in self._sources or ledger.exists() or self._is_made(declared.name):
                 raise _taken()
             write_new(place, declared.text)
             try:
@@ -100,12 +105,32 @@ class SourceMaker:
         """Return the place of a table that no source has yet."""
         place = self.folder.table(person, table)
         same = [place, *self.folder.copies(person, place)]
-        if any(each.source.holds(one) for each in list(self._sources.values()) for one in same):
+        served = list(self._sources.values())
+        known = {each.file for each in served}
+        others = [file for file in self.folder.sources() if str(file) not in known]  # of other servers, or left out
+        if any(each.source.holds(one) for each in served for one in same) or any(
+            self._may_hold(file, one) for file in others for one in same
+        ):
             raise Refusal(
                 409, "InvalidRequest", "A source has this table already, and a budget belongs to the people in the "
                 "table. Ask that source, or change its declaration.",
             )  # fmt: skip
         return place
+
+    def _may_hold(self, file: Path, table: Path) -> bool:
+        """Return whether a source file that is not served here names a table, or cannot be read and might."""
+        named = _tables_of(file)
+        if named is None:
+            return table.parent in (file.parent, self.folder.place)
+        place = table.resolve()
+        return any(
+            each == place or each in place.parents or fnmatch(str(place), str(each))
+            for each in (each.resolve() for each in named)
+        )
+
+    def _is_made(self, name: str) -> bool:
+        """Return whether a source of this name was made in any room, by any server."""
+        return any(file.stem == name for file in self.folder.sources())
 
     def _own_text(self, error: Exception) -> str:
         """Return the text of an error about a person's own table, without the folders of the server."""
@@ -116,6 +141,21 @@ def maker_of(request: Request) -> SourceMaker:
     """Return what makes new sources; routes that need it are there only if it is."""
     maker: SourceMaker = request.app.state.maker
     return maker
+
+
+def _tables_of(file: Path) -> list[Path] | None:
+    """Return the files that a source file names as its tables, as they are written; None if it cannot be read."""
+    try:
+        said = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    joined = said.get("join", [])
+    parts = [said, *joined] if isinstance(joined, list) else []
+    named = [part.get("table") if isinstance(part, dict) else None for part in parts]
+    tables = [each for each in named if isinstance(each, str) and "\0" not in each]
+    if not parts or len(tables) < len(parts):
+        return None
+    return [file.parent / each for each in tables if not is_url(each)]
 
 
 def _taken() -> Refusal:

@@ -1,5 +1,6 @@
 """A guided first source: from an uploaded table to a served one, by those who may, and nothing outside their room."""
 
+import fcntl
 import json
 import os
 import stat
@@ -10,6 +11,7 @@ import pytest
 
 from lapwing.errors import InvalidSource
 from lapwing.server.access import invite
+from lapwing.server.making import SourceMaker
 from lapwing.server.permissions import Role
 from lapwing.server.uploads import LOCK, UPLOAD, Folder
 from lapwing.source import Source
@@ -91,6 +93,88 @@ def test_what_was_made_is_served_again_after_a_restart(made, start, tables):
     assert again.app.sources["clinic"].ledger.spent == 1
     assert again.get("/api/v1/sources/clinic", token=made.tokens["mara"]).status == 200
     assert again.get("/api/v1/sources/clinic", "olga").status == 404
+
+
+def test_T46_two_servers_with_one_folder_make_one_source_of_one_table_and_one_of_one_name(made, start, tables):
+    second = start(sources_folder=str(tables), access=str(tables.parent / "second.sqlite"))
+    for name in ("mara", "max"):
+        second.tokens[name] = invite(second.app.access, name, Role.MAKER, [], 30, [""]).text
+    send_table(made)
+    send_table(made, name="copy.csv")
+    send_table(second, "max", body=TABLE + "more,north,1,2024-01-02\n")
+    done, _ = post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})
+    assert done.status == 303
+    for table in ("clinic.csv", "copy.csv"):
+        refused, _ = post(second, f"/new/{table}/serve", {**FORM, "name": "another", "confirmed": "yes"})
+        assert refused.status == 409
+        assert "has this table already" in refused.text
+    refused, _ = post(second, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"}, "max")
+    assert refused.status == 409
+    assert "This name is taken" in refused.text
+    assert [each.name for each in Folder(str(tables)).sources()] == ["clinic.toml"]
+    made.stop()
+    again = start(sources_folder=str(tables))
+    assert "clinic" in again.app.sources
+    assert not [line for line in again.lines if "failure" in line]
+
+
+def test_T25_of_two_servers_that_serve_one_table_at_once_one_does(made, start, tables):
+    second = start(sources_folder=str(tables), access=str(tables.parent / "second.sqlite"))
+    second.tokens["mara"] = invite(second.app.access, "mara", Role.MAKER, [], 30, [""]).text
+    send_table(made)
+    told = []
+
+    def serve(server, name):
+        told.append(post(server, "/new/clinic.csv/serve", {**FORM, "name": name, "confirmed": "yes"})[0].status)
+
+    threads = [threading.Thread(target=serve, args=each) for each in ((made, "first"), (second, "second"))]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert sorted(told) == [303, 409]
+    assert len(list((tables / "mara").glob("*.ledger"))) == 1
+
+
+def test_a_table_is_looked_at_and_its_source_made_in_one_turn(made, tables, monkeypatch):
+    send_table(made)
+    in_turn = {"copies": [], "_opened": []}
+
+    def noting(kind, name):
+        usual = getattr(kind, name)
+
+        def noted(*given):
+            with (tables / LOCK).open("a") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    in_turn[name].append(False)
+                except BlockingIOError:
+                    in_turn[name].append(True)
+            return usual(*given)
+
+        monkeypatch.setattr(kind, name, noted)
+
+    noting(Folder, "copies")
+    noting(SourceMaker, "_opened")
+    assert post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})[0].status == 303
+    assert in_turn["_opened"] == [True]
+    assert in_turn["copies"][-1]
+    assert not in_turn["copies"][0]  # the form looks at it without the turn
+
+
+@pytest.mark.parametrize("text", [CANARY, 'table = "', "table = 1", 'table = "x.csv"\njoin = 1', "\xff"])
+def test_T46_a_table_of_a_source_that_cannot_be_read_gets_no_second_budget(made, start, tables, text):
+    send_table(made)
+    send_table(made, "max")
+    made.stop()
+    (tables / "mara" / "clinic.toml").write_text(text, encoding="latin-1")
+    again = start(sources_folder=str(tables))
+    again.tokens |= {name: made.tokens[name] for name in ("mara", "max")}
+    refused, _ = post(again, "/new/clinic.csv/serve", {**FORM, "name": "another", "confirmed": "yes"})
+    assert refused.status == 409
+    assert "has this table already" in refused.text
+    assert CANARY not in refused.text
+    assert look(again, "/new/clinic.csv", sign_in(again, "max")).status == 200  # the rooms of others go on
 
 
 @pytest.mark.parametrize("harm", ["no TOML", "no ledger", "one name", "one table", "one ledger"])

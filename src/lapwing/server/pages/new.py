@@ -90,7 +90,7 @@ async def serve_page(request: Request, table: str) -> Response:
         return await _form(request, table, form, wrong)
 
     def served() -> str:
-        return maker.add(caller, _declared(maker, caller.person, table, form)).name
+        return maker.add(caller, table, _declared(maker, caller.person, table, form)).name
 
     try:
         name = await _waited(request, served)
