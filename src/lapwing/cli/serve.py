@@ -114,6 +114,7 @@ def invite(
     if (role in ("operator", "maker")) == bool(sources):
         raise click.UsageError("name the SOURCEs of the role; operators and makers have none")
     server.checked_person(person)
+    server.checked_days(days)
     opened, people = [_opened(each) for each in sources], _opened_access(access, config)
     for source in opened:
         people.know_source(source.name, _server("sources").identity_of(source.open_ledger()))

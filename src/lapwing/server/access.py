@@ -163,7 +163,7 @@ class Access:
 
     def make_token(self, person: str, days: object = USUAL_DAYS, sources: Iterable[str] | None = None) -> NewToken:
         """Make a token for a person, limited to some sources if they are given; only its hash is kept."""
-        person, lasts = checked_person(person), exact.whole(days, "days", MOST_DAYS)
+        person, lasts = checked_person(person), checked_days(days)
         now = datetime.now(UTC)
         made = NewToken(text := make_token(), str(number_of(text)), _text(now + timedelta(days=lasts)))
         fields = {"number": made.number, "person": person, "hash": hash_of(text), "made": _text(now)}
@@ -246,10 +246,16 @@ def checked_person(person: object) -> str:
     return person
 
 
+def checked_days(days: object) -> int:
+    """Return how many days a token lasts, a whole number."""
+    return exact.whole(days, "days", MOST_DAYS)
+
+
 def invite(
     access: Access, person: str, role: Role, sources: Sequence[str], days: object, scope: Iterable[str] | None = None
 ) -> NewToken:
     """Give a person a role for sources, or for the server if none is named, and make a token."""
+    checked_days(days)
     for source in sources or (SERVER,):
         access.add_role(person, source, role)
     return access.make_token(person, days, scope)

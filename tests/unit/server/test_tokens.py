@@ -7,13 +7,16 @@ from datetime import UTC, datetime
 
 import pytest
 import sqlalchemy as sa
+from click.testing import CliRunner
 
 from lapwing import errors
+from lapwing.cli.main import main
 from lapwing.server import access as module
 from lapwing.server.access import MOST_DAYS, Access, invite
 from lapwing.server.permissions import SERVER, Role
 from lapwing.server.store import AccessStore, format_table, tokens
 from lapwing.server.tokens import from_header, hash_of, in_address, is_token, make_token, number_of
+from lapwing.source import Source
 
 
 @pytest.fixture
@@ -200,3 +203,18 @@ def test_people_and_tokens_in_postgresql(postgres, frozen_noise):
     assert again.caller(made.text).roles == {"visits": {Role.ANALYST}}
     assert again.revoke(person="ana") == 1
     assert access.caller(made.text) is None
+
+
+@pytest.mark.parametrize("days", ["0", "367", "-1"])
+def test_an_invitation_with_wrong_days_changes_neither_role_nor_cap(folder, days):
+    words = ["access", "invite", "mona", str(folder / "visits.toml"), "--role", "analyst", "--cap", "1"]
+    record = folder / "access.sqlite"
+    done = CliRunner().invoke(main, [*words, "--access", str(record), "--days", days])
+    assert done.exit_code != 0
+    assert "days" in done.output
+    access = Access(AccessStore(str(record)))
+    assert not access.has_role("mona")
+    assert "mona" not in {each.analyst for each in Source.open(folder / "visits.toml").open_ledger().analysts()}
+    with pytest.raises(errors.InvalidParameter, match="days"):
+        invite(access, "mona", Role.ANALYST, ["visits"], int(days))
+    assert not access.has_role("mona")

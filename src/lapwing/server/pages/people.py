@@ -12,11 +12,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ... import exact
 from ...errors import MissingParameter
 from ...report import toml, toml_name
 from .. import models, owner_routes
-from ..access import MOST_DAYS, USUAL_DAYS, NewToken, checked_person
+from ..access import MOST_DAYS, USUAL_DAYS, NewToken, checked_days, checked_person
 from ..parts import caller_of, parts_of, served_of
 from ..permissions import Permission
 from ..refusals import Refusal
@@ -70,7 +69,7 @@ def invite_person(request: Request) -> Response:
     def act() -> None:
         if role not in _ROLES:
             raise MissingParameter("role", "Choose what this person is for the source.")
-        days = exact.whole(form.one("days") or str(USUAL_DAYS), "days", MOST_DAYS)
+        days = checked_days(form.one("days") or str(USUAL_DAYS))
         change = models.PersonChange(role=role, cap=cap or None, note=form.one("note") or None)  # type: ignore[arg-type]
         owner_routes.change_person(request, person, change)
         made.append(parts_of(request).access.make_token(person, days, [served_of(request).name]))
