@@ -239,8 +239,9 @@ def backup(to: str, access: str | None, config: str | None, form: str) -> None:
 def restore(backup: str, keep_tokens: bool, access: str | None, config: str | None, form: str) -> None:
     """Put a backup, FILE, into a record without people.
 
-    Roles that were taken since hold again: look at `lapwing access list`. All tokens are revoked, since some may have
-    been revoked after the copy was taken; invite people again. Jobs that waited are cancelled.
+    All tokens are revoked, since some may have been revoked after the copy was taken; invite people again. Jobs that
+    waited are cancelled. Roles that were taken since hold again, and whoever signs in with OpenID Connect needs no
+    token: before you start the server, look at `lapwing access list`, and take roles with `lapwing access revoke`.
     """
     store = _opened_access(access, config).store
     count = _server("backup").restore_access(store, backup, keep_tokens=keep_tokens)
@@ -251,3 +252,7 @@ def restore(backup: str, keep_tokens: bool, access: str | None, config: str | No
             "Tokens that were revoked since hold again." if keep_tokens else "All tokens are revoked: invite again."
         )
         click.echo(f"The record of {count} people is put back. {tokens}")
+        click.echo(
+            "Roles that were taken since hold again, and who has one can sign in with OpenID Connect. Before you start "
+            "the server: look at `lapwing access list`, and take roles with `lapwing access revoke PERSON`."
+        )

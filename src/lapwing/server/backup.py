@@ -2,6 +2,7 @@
 
 What was revoked or removed after a copy was taken would hold again.  So all tokens of a copy are revoked when it is put
 back, unless the owner keeps them; what waits to be computed is cancelled, and those who are signed in are not.
+Roles hold again, so that people who sign in elsewhere come back: nothing here knows which roles were taken since.
 """
 
 from __future__ import annotations
