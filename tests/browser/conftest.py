@@ -26,8 +26,10 @@ LOOK = """() => {
       if (each.tagName === "text") texts.push(b);
     }
     texts.sort((a, b) => a.x - b.x);
-    for (let i = 1; i < texts.length; i++)
-      if (texts[i].x < texts[i - 1].x + texts[i - 1].width + 2) wrong.push("labels of an axis overlap");
+    texts.forEach((b, i) => texts.slice(0, i).forEach(a => {
+      if (b.x < a.x + a.width + 2 && b.y < a.y + a.height && a.y < b.y + b.height)
+        wrong.push("labels of an axis overlap");
+    }));
   }
   if (document.documentElement.scrollWidth > innerWidth) wrong.push("the page scrolls sideways");
   for (const each of document.querySelectorAll("th, td, p, dd, h1, h2"))

@@ -30,6 +30,8 @@
   };
   const soon = () => {
     clearTimeout(waiting);
+    newest++; // what is on its way is about what was there before
+    plan.classList.add("updating");
     waiting = setTimeout(follow, 300);
   };
   at("plan-button").hidden = true;
