@@ -42,6 +42,7 @@ from .query import (
 )
 from .quotes import refuse_quotes
 from .schema import Column, Schema
+from .words import name_without_quotes
 
 RECORDED = "recorded"
 """In a tree: that it is the canonical text of a question, which may be longer and deeper than what users write."""
@@ -168,6 +169,8 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
             problem = "a text that is not a condition" if part else "a text that is not a SELECT", _SHAPE
     except (SqlglotError, RecursionError, ValueError):
         problem = "a text that is not valid SQL", f"{_SHAPE} A name that is a word of SQL needs double quotes."
+        if (word := name_without_quotes(text)) is not None:
+            problem = "a text that is not valid SQL", f"`{word}` is a word of SQL: write {quoted(word)}."
     raise UnsupportedQuery(*problem)
 
 

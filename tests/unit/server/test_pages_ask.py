@@ -260,8 +260,10 @@ def test_the_slider_has_round_values_up_to_what_is_left(left):
 
 
 @pytest.mark.parametrize(
-    ("name", "sql"), [("cost", "cost"), ("my col", '"my col"'), ('a"b', '"a""b"'), ("select", '"select"'), ("é", '"é"')]
-)
+    ("name", "sql"),
+    [("cost", "cost"), ("my col", '"my col"'), ('a"b', '"a""b"'), ("select", '"select"'), ("é", '"é"'),
+     ("alter", '"alter"'), ("left", '"left"'), ("median", '"median"')],
+)  # fmt: skip
 def test_names_are_quoted_where_sql_needs_it(name, sql):
     assert quoted(name) == sql
 

@@ -16,6 +16,8 @@ from starlette.responses import RedirectResponse, Response
 from ... import exact
 from ...errors import InvalidRequest, LapwingError
 from ...question.condition import FUNCTIONS
+from ...question.spelling import quoted as quote
+from ...question.words import name_in_sql
 from ..ask_routes import answer_or_job, inquiry_of
 from ..asking import PlanBody, ReleaseBody, planned
 from ..parts import caller_of, parts_of, served_of
@@ -123,13 +125,7 @@ def _first(served: Served) -> str:
 
 def quoted(name: str) -> str:
     """Return a name as SQL has it."""
-    plain = name.isascii() and name.isidentifier() and name.upper() not in (*FUNCTIONS, *_WORDS)
-    return name if plain else '"' + name.replace('"', '""') + '"'
-
-
-_WORDS = ("SELECT", "FROM", "WHERE", "GROUP", "BY", "ORDER", "HAVING", "LIMIT", "AND", "OR", "NOT", "IN", "BETWEEN",
-          "IS", "NULL", "AS", "CASE", "WHEN", "THEN", "ELSE", "END", "ROLLUP", "CUBE", "DATE", "TABLE", "ALL", "SETS",
-          "WITH", "ON", "TO", "SET", "DESC", "ASC", "DISTINCT", "UNION", "JOIN", "USING", "VALUES")  # fmt: skip
+    return quote(name) if name.upper() in FUNCTIONS else name_in_sql(name)
 
 
 def _left(request: Request) -> Fraction:
