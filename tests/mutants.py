@@ -2542,8 +2542,8 @@ MUTANTS = (
         "T48",
         "doors/server",
         "server/access.py",
-        '            if scope is None or each["source"] in scope:\n',
-        "            if scope is None or scope:\n",
+        '            if each["role"] is not None and (scope is None or each["source"] in scope):\n',
+        '            if each["role"] is not None and (scope is None or scope):\n',
     ),
     Mutant(
         "what a role may do is looked up for a source, and anyone with a role for it may do all",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,11 +66,8 @@ class Partition(Measurement):
 
     def margin(self, statistic: Statistic, setting: Setting, confidence: Fraction, groups: int) -> float:
         """Return the half-width of the bar of a mean."""
-        beyond = float(1 - root(confidence, groups))
-        at = np.array([[float(position)] for position in self.positions])
-        between = np.linspace(0, 1, 65)
-        width = float(self.grid.step * self.grid.steps)
-        return float(tail_quantile(np.abs(at - between), beyond).max()) * self._relative(setting) * width
+        reach = _widest_reach(self.positions, float(1 - root(confidence, groups)))
+        return reach * self._relative(setting) * float(self.grid.step * self.grid.steps)
 
     def _relative(self, setting: Setting) -> float:
         """Return the scale of the noise, as a share of the mass of all rows."""
@@ -92,3 +89,10 @@ class Partition(Measurement):
         if statistic.kind == "std":
             return f"{rows_assumed(setting)}, a deviation of a quarter of the range"
         return f"{rows_assumed(setting)} (less if values lie between the bounds)"
+
+
+@lru_cache(maxsize=1024)  # a server plans bars of the same confidence again and again
+def _widest_reach(positions: tuple[Fraction, ...], beyond: float) -> float:
+    """Return how far the noise of the cells moves a mean, in scales, wherever between its bounds the mean lies."""
+    at = np.array([[float(position)] for position in positions])
+    return float(tail_quantile(np.abs(at - np.linspace(0, 1, 65)), beyond).max())

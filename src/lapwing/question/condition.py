@@ -13,8 +13,8 @@ from fractions import Fraction
 from itertools import islice, pairwise
 from typing import Any, NoReturn
 
-import sqlglot
 from sqlglot import TokenType, exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Tokenizer
 
@@ -142,7 +142,8 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
         raise UnsupportedQuery("characters that are not Unicode text", "Write it in UTF-8.")
     problem = None
     try:
-        tokens = sqlglot.tokenize(text)
+        dialect = Dialect()
+        tokens = dialect.tokenize(text)
         if not _begins_with_select(tokens):
             problem = "a text that is not a SELECT", _SHAPE
         elif any(token.token_type is TokenType.SEMICOLON for token in tokens[:-1]):
@@ -157,7 +158,8 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
         elif _depth(tokens) > _DEEPEST * (1 + recorded):
             problem = "a condition nested too deeply", "Write it with fewer brackets."
         else:
-            (tree,) = (each for each in sqlglot.parse(text) if not isinstance(each, exp.Semicolon | None))
+            trees = dialect.parser().parse(tokens, text)
+            (tree,) = (each for each in trees if not isinstance(each, exp.Semicolon | None))
             for node in tree.walk():
                 node.pop_comments()
             tree.meta[RECORDED] = recorded

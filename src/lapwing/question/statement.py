@@ -78,7 +78,8 @@ def _cut(
     statistics = {each.text: str(each.name) for each in query.statistics}
     titles = {key.casefold(): title for key, title in zip(query.by, query.titles or query.by, strict=True)}
     columns = titles | {name.casefold(): name for name in answer.columns}
-    trees = {_folded(item.copy()): name for item, name in zip(items, names, strict=False)}
+    orders = select.args.get("having") is not None or select.args.get("order") is not None
+    trees = {_folded(item.copy()): name for item, name in zip(items, names, strict=False)} if orders else {}
 
     def meaning(node: exp.Expression) -> str | None:
         if isinstance(node, exp.Column):

@@ -53,6 +53,17 @@ def test_a_token_gives_the_roles_that_its_person_has_now(access):
     assert access.caller(made.text).roles == {"survey": {Role.ANALYST}}
 
 
+def test_a_token_of_someone_without_roles_is_valid_and_gives_none(access):
+    caller = access.caller(access.make_token("ana", 30).text)
+    assert (caller.person, caller.roles) == ("ana", {})
+
+
+def test_a_token_gives_nobody_the_roles_of_another(access):
+    invite(access, "olga", Role.OWNER, ["visits"], 30)
+    made = invite(access, "ana", Role.ANALYST, ["survey"], 30)
+    assert access.caller(made.text).roles == {"survey": {Role.ANALYST}}
+
+
 def test_a_token_is_limited_to_its_sources(access):
     wide = invite(access, "ana", Role.OWNER, ["visits", "survey"], 30)
     narrow = access.make_token("ana", 30, ["survey", "nosuch"])
