@@ -130,6 +130,7 @@ bench: $(READY)  ## measure speed, timing and the peers, into docs/reference/ben
 	$(BIN)/python bench/noise.py
 	$(BIN)/python bench/timing.py
 	$(BIN)/python bench/ledger.py
+	$(BIN)/python bench/server.py
 	$(BIN)/python bench/accuracy.py
 	$(BIN)/python bench/tree.py
 	$(BIN)/python bench/quantiles.py

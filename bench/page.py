@@ -28,6 +28,7 @@ SECTIONS = (
     "sets",
     "contingency",
     "ledger",
+    "server",
 )
 
 
