@@ -27,6 +27,7 @@ LapwingError
 │   └── NoLedger               there is no ledger yet, and no total to make one with
 ├── BudgetExceeded             refused by the ledger; nothing read, nothing charged
 ├── LedgerError                the record is damaged, busy or out of reach; nothing is granted
+│   └── AnswerLost             the ledger has an answer to the question, and it cannot be shown
 ├── CannotDeclare              keys, bounds or rows per person were looked for, and what was found cannot be declared
 ├── OutputError                an answer is recorded but could not be written
 ├── NotSignedIn                a server knows no such token, or it has expired or was revoked
@@ -360,6 +361,10 @@ class LedgerError(LapwingError):
     def __str__(self) -> str:
         name, what, advice = self.args
         return f'Ledger "{name}" {what}. Nothing was granted. {advice}'
+
+
+class AnswerLost(LedgerError):
+    """AnswerLost(name, what, advice): the ledger has an answer to the question, and it cannot be shown."""
 
 
 class CannotDeclare(LapwingError):

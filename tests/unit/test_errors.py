@@ -123,6 +123,10 @@ EXAMPLES = [
         'Ledger "visits" is busy: another process holds it. Nothing was granted. Try again.',
     ),
     (
+        errors.AnswerLost("visits", "has an answer that was lost", "Ask another version of it."),
+        'Ledger "visits" has an answer that was lost. Nothing was granted. Ask another version of it.',
+    ),
+    (
         errors.NoSensitivity("meen", ("count", "mean")),
         'The catalogue of sensitivities has no "meen" (it has count, mean). Did you mean "mean"? No noise was drawn '
         "and nothing was charged. Prove a bound of your own and give it to the mechanism: any upper bound is safe.",

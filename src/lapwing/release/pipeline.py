@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..engine.table import COMPLETE, Integers, Table
-from ..errors import LedgerError
+from ..errors import AnswerLost
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
 from ..measure.cells import Progress, recorded
@@ -69,9 +69,12 @@ def _unseen(work: Callable[[], T]) -> T:
     raise failure.with_traceback(None)
 
 
-def unfit(ledger: Ledger) -> LedgerError:
-    """Return the error for a recorded answer that does not fit its question."""
-    return LedgerError(ledger.where, "has an answer that does not fit its question", "Ask another version of it.")
+def unfit(ledger: Ledger) -> AnswerLost:
+    """Return the error for a recorded answer that does not fit its question, or was lost when a copy was put back."""
+    return AnswerLost(
+        ledger.where, "has an answer that does not fit its question, or that was lost when a backup was put back",
+        "What was charged stays charged, and the same question gets no other answer. Ask another version of it.",
+    )  # fmt: skip
 
 
 class Tally:

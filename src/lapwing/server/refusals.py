@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from ..errors import (
     AccessError,
+    AnswerLost,
     BudgetExceeded,
     EngineError,
     InvalidAddress,
@@ -39,6 +40,11 @@ _ABOUT_SERVER: Mapping[type[LapwingError], tuple[int, str]] = {
     InvalidAddress: (503, "This source cannot be opened. Nothing was charged. Ask its owner."),
     MissingLibrary: (503, "The server lacks a library for this. Ask its operator."),
     EngineError: (503, f"The table could not be read. {_AGAIN} Ask its owner if it happens again."),
+    AnswerLost: (
+        409,
+        "The ledger has an answer to this question that cannot be shown: it was lost when a backup was put back, or is "
+        "damaged. What was charged stays charged, and asking again does not complete it. Ask another question.",
+    ),
     LedgerError: (503, f"The ledger cannot be used now. Nothing was granted. {_AGAIN}"),
     AccessError: (503, "The server cannot check tokens now. Nothing was read and nothing was charged. Try again."),
 }

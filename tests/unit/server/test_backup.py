@@ -1,6 +1,7 @@
 """Backups of the record of people: what was revoked or taken since must not come back unnoticed."""
 
 import json
+from fractions import Fraction
 
 import pytest
 import sqlalchemy as sa
@@ -8,6 +9,9 @@ from click.testing import CliRunner
 
 from lapwing import errors
 from lapwing.cli.main import main
+from lapwing.engine.table import Table
+from lapwing.ledger.backup import back_up, restore
+from lapwing.ledger.ledger import Ledger
 from lapwing.server.access import Access
 from lapwing.server.backup import back_up_access, restore_access
 from lapwing.server.permissions import Role
@@ -61,6 +65,28 @@ def test_a_record_that_knows_people_is_not_replaced(access, tmp_path):
         restore_access(access.store, tmp_path / "nothing")
     with pytest.raises(errors.InvalidRequest, match="replaces nothing"):
         back_up_access(access.store, tmp_path / "copy")
+
+
+def test_an_answer_that_was_lost_when_a_ledger_was_put_back_is_not_said_to_be_completed(
+    start, folder, tmp_path, monkeypatch
+):
+    def gone(*_, **__):
+        raise errors.EngineError("visits", "is away", "", "")
+
+    server, place = start(), folder / "visits.ledger"
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "tally", gone)
+        assert server.release("ana").status == 503
+    server.stop()
+    back_up(Ledger.open(place), tmp_path / "ledger-copy")
+    place.rename(tmp_path / "moved")
+    restore(str(place), tmp_path / "ledger-copy", write_off=True)
+    again = start()
+    told = again.release("ana")
+    assert (told.status, told.json["error"]) == (409, "AnswerLost")
+    assert "asking again does not complete it" in told.json["message"]
+    assert str(folder) not in told.text
+    assert again.ledger.spent == Fraction(1, 2)
 
 
 def test_the_commands_copy_and_put_back(folder, frozen_noise):
