@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from ..checking import SourceCheck, check
 from ..engine.connect import is_url
-from ..errors import AccessError, InvalidRequest, InvalidSource
+from ..errors import AccessError, EngineError, InvalidSource, RequestError
 from ..source import Source
 from ..source_file import FoundTable, find_columns
 from .access import Access
@@ -27,6 +27,8 @@ from .permissions import Caller, Role
 from .refusals import Refusal
 from .sources import Served, refuse_beside
 from .uploads import Folder, write_new
+
+_AS_USUAL = "Write it as CSV in UTF-8: the names of the columns in the first line, and a line for each row below."
 
 
 class SourceMaker:
@@ -53,8 +55,16 @@ class SourceMaker:
         place = self._free(person, table)
         try:
             return find_columns(str(place), place.stem)
-        except (InvalidSource, InvalidRequest) as error:
-            raise Refusal(400, "InvalidSource", self._own_text(error)) from None
+        except (RequestError, EngineError) as error:
+            raise Refusal(400, "InvalidSource", self._own_text(error, person)) from None
+
+    def check_upload(self, person: str, place: Path, name: str) -> None:
+        """Refuse a table that has just arrived and cannot be read, and say why; no cell is in what is said."""
+        try:
+            find_columns(str(place), place.stem)
+        except (RequestError, EngineError) as error:
+            why = self._own_text(error, person, place, name)
+            raise Refusal(400, "InvalidSource", f"{why} The file was not kept.") from None
 
     def place(self, person: str, table: str) -> str:
         """Return where a table is, as a source file in the room of a person names it."""
@@ -66,8 +76,8 @@ class SourceMaker:
         with self.folder.draft(person, declared.text) as draft:
             try:
                 return check(Source.open(draft))
-            except InvalidSource as error:
-                raise Refusal(400, "InvalidSource", self._own_text(error)) from None
+            except (RequestError, EngineError) as error:
+                raise Refusal(400, "InvalidSource", self._own_text(error, person, draft, declared.name)) from None
 
     def add(self, caller: Caller, table: str, declared: Declared) -> Served:
         """Serve a new source from now on; the caller owns it."""
@@ -84,8 +94,9 @@ class SourceMaker:
             except BaseException as error:
                 for file in (place, ledger):  # of this call alone: neither was there before
                     file.unlink(missing_ok=True)
-                if isinstance(error, InvalidSource):
-                    raise Refusal(400, "InvalidSource", self._own_text(error)) from None
+                if isinstance(error, (InvalidSource, EngineError)):
+                    why = self._own_text(error, caller.person, place, declared.name)
+                    raise Refusal(400, "InvalidSource", why) from None
                 if isinstance(error, AccessError):
                     raise _taken() from None
                 raise
@@ -132,9 +143,24 @@ class SourceMaker:
         """Return whether a source of this name was made in any room, by any server."""
         return any(file.stem == name for file in self.folder.sources())
 
-    def _own_text(self, error: Exception) -> str:
-        """Return the text of an error about a person's own table, without the folders of the server."""
-        return str(error).replace(f"{self.folder.place}/", "")
+    def _own_text(self, error: Exception, person: str, place: Path | None = None, name: str = "") -> str:
+        """Return the text of an error about a person's own table.
+
+        The folders of the server are not in it, a file at a place has the name that the person knows, and what the
+        person would do in a terminal is said as what a file should be.
+        """
+        if isinstance(error, EngineError):
+            source, what, budget, advice = error.args
+            error = EngineError(source, what, budget, _AS_USUAL if "`" in advice else advice)
+        if isinstance(error, InvalidSource) and place is not None:  # a long path in it is shortened
+            error = InvalidSource(name, *error.args[1:])
+        text = str(error)
+        for folder in (self.folder.room(person), self.folder.place):
+            text = text.replace(f"{folder}/", "")
+        if place is not None:
+            for each in (place.name, place.stem):
+                text = text.replace(each, name)
+        return text
 
 
 def maker_of(request: Request) -> SourceMaker:

@@ -14,7 +14,7 @@ import fcntl
 import os
 import re
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from filecmp import cmp
 from pathlib import Path
@@ -40,8 +40,8 @@ LOCK = ".lock"
 
 _UPLOADED = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.csv", re.ASCII)
 _NAMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}\.(csv|parquet)", re.ASCII)
-_PART = re.compile(r"\.upload-[0-9a-f]{16}", re.ASCII)
-_UNFINISHED = re.compile(r"\.(upload-[0-9a-f]{16}|check-[0-9a-f]{16}\.toml)", re.ASCII)
+_PART = re.compile(r"\.upload-[0-9a-f]{16}(\.csv)?", re.ASCII)
+_UNFINISHED = re.compile(r"\.(upload-[0-9a-f]{16}(\.csv)?|check-[0-9a-f]{16}\.toml)", re.ASCII)
 _SOURCE = re.compile(r"[a-z][a-z0-9_]{0,59}", re.ASCII)
 
 
@@ -123,8 +123,10 @@ class Folder:
             place.unlink()
             os.close(file)
 
-    async def keep(self, person: str, name: str, pieces: AsyncIterator[bytes]) -> None:
-        """Write a table as it arrives; it has its name only when it is whole."""
+    async def keep(
+        self, person: str, name: str, pieces: AsyncIterator[bytes], check: Callable[[Path], Awaitable[object]]
+    ) -> None:
+        """Write a table as it arrives; it has its name only when it is whole and ``check`` does not refuse it."""
         if not _UPLOADED.fullmatch(name):
             allowed = "up to 60 letters, digits, _ and -, and .csv at the end, such as visits.csv"
             raise InvalidParameter(name, "name", allowed)
@@ -134,6 +136,7 @@ class Folder:
             async for piece in pieces:
                 await run_in_threadpool(_write, file, piece)
             await run_in_threadpool(os.fsync, file)
+            await check(part)
             await run_in_threadpool(_name, part, room / name)
         finally:
             with suppress(FileNotFoundError):
@@ -152,7 +155,7 @@ class Folder:
                 )  # fmt: skip
             if len(_files(room, _UPLOADED)) + parts >= MOST_FILES:
                 raise Refusal(409, "InvalidRequest", f"You have {MOST_FILES} tables here. Ask who runs the server.")
-            return _unfinished(room, "upload-{}")
+            return _unfinished(room, "upload-{}.csv")
 
 
 def checked_source_name(name: str) -> str:

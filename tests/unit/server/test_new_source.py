@@ -438,3 +438,50 @@ def test_a_folder_tells_only_of_sources_that_were_made_in_rooms(tmp_path):
     (tmp_path / "elsewhere" / "d.toml").write_text("")
     (folder.place / "link").symlink_to(tmp_path / "elsewhere")
     assert [each.name for each in folder.sources()] == ["a.toml", "b.toml"]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("", "is empty"),
+        ("name,40001\n", "as if its first line were a row"),
+        ("name,secret\n", "there is no line below it"),
+        ("PK\x03\x04\x14 secret \x00\x00", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_when_it_arrives_and_nothing_of_it_is_kept(made, tables, body, why):
+    answer = send_table(made, name="costs.csv", body=body)
+    assert answer.status == 400
+    for text in (why, "costs", "The file was not kept."):
+        assert text in answer.json["message"]
+    for text in ("secret", "40001", str(tables), ".upload", "mara", "lapwing init"):
+        assert text not in answer.json["message"]
+    assert not list((tables / "mara").iterdir())
+    assert send_table(made, name="costs.csv").status == 201  # the name is free
+
+
+def test_a_table_that_was_put_there_and_cannot_be_read_is_refused_with_the_reason(made, tables):
+    tables.mkdir(exist_ok=True)
+    (tables / "costs.csv").write_text("")
+    page = look(made, "/new/costs.csv", sign_in(made, "mara"))
+    assert page.status == 400
+    assert "is empty" in page.text
+    assert str(tables) not in page.text
+
+
+def test_what_is_wrong_in_a_declaration_is_told_by_the_name_of_the_source(made):
+    send_table(made)
+    for path in ("check", "serve"):
+        page, _ = post(made, f"/new/clinic.csv/{path}", {**FORM, "high-2": "-5", "confirmed": "yes"})
+        assert page.status == 400
+        alert = page.text.split('role="alert">')[1].split("</p>")[0]
+        assert "clinic" in alert
+        for text in (".check", ".toml", "mara"):
+            assert text not in alert
+
+
+def test_the_form_says_that_days_beyond_the_bounds_count_as_the_bounds(made):
+    send_table(made)
+    text = " ".join(look(made, "/new/clinic.csv", sign_in(made, "mara")).text.split())
+    assert "Days beyond these count as the nearest of the two." in text
+    assert "Days beyond these are left out" not in text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -43,8 +44,13 @@ def start_page(request: Request) -> Response:
 
 
 async def upload(request: Request, name: str) -> Response:
-    """Take a CSV file as it arrives; its cells are not looked at."""
-    await maker_of(request).folder.keep(caller_of(request).person, name, request.stream())
+    """Take a CSV file as it arrives; one that cannot be read as a table is refused, and nothing of it is kept."""
+    maker, person = maker_of(request), caller_of(request).person
+
+    async def check(place: Path) -> None:
+        await _waited(request, lambda: maker.check_upload(person, place, name))
+
+    await maker.folder.keep(person, name, request.stream(), check)
     return json_response({"table": name, "next": _TABLE.format(table=name)}, 201)
 
 
