@@ -27,7 +27,8 @@ LapwingError
 │   └── NoLedger               there is no ledger yet, and no total to make one with
 ├── BudgetExceeded             refused by the ledger; nothing read, nothing charged
 ├── LedgerError                the record is damaged, busy or out of reach; nothing is granted
-│   └── AnswerLost             the ledger has an answer to the question, and it cannot be shown
+│   ├── AnswerLost             the ledger has an answer to the question, and it cannot be shown
+│   └── UnknownHead            a head that was kept is not in the ledger
 ├── CannotDeclare              keys, bounds or rows per person were looked for, and what was found cannot be declared
 ├── OutputError                an answer is recorded but could not be written
 ├── NotSignedIn                a server knows no such token, or it has expired or was revoked
@@ -365,6 +366,17 @@ class LedgerError(LapwingError):
 
 class AnswerLost(LedgerError):
     """AnswerLost(name, what, advice): the ledger has an answer to the question, and it cannot be shown."""
+
+
+class UnknownHead(LedgerError):
+    """UnknownHead(name)."""
+
+    def __str__(self) -> str:
+        return (
+            f'This head is not in the ledger "{self.args[0]}": the ledger was rolled back or rewritten, or the head is '
+            "of another ledger. Nothing was granted. Compare the head with the one that you kept; if it is the same, "
+            "restore the ledger from a copy."
+        )
 
 
 class CannotDeclare(LapwingError):

@@ -127,6 +127,12 @@ EXAMPLES = [
         'Ledger "visits" has an answer that was lost. Nothing was granted. Ask another version of it.',
     ),
     (
+        errors.UnknownHead("visits"),
+        'This head is not in the ledger "visits": the ledger was rolled back or rewritten, or the head is of another '
+        "ledger. Nothing was granted. Compare the head with the one that you kept; if it is the same, restore the "
+        "ledger from a copy.",
+    ),
+    (
         errors.NoSensitivity("meen", ("count", "mean")),
         'The catalogue of sensitivities has no "meen" (it has count, mean). Did you mean "mean"? No noise was drawn '
         "and nothing was charged. Prove a bound of your own and give it to the mechanism: any upper bound is safe.",

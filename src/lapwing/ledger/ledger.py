@@ -23,6 +23,7 @@ Proofs: docs/explanation/ledger.md.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -37,7 +38,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from .. import exact
-from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger
+from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger, UnknownHead
 from ..exact import ATTO, NANO, Number
 from . import store
 from .cell import ledger_cell
@@ -47,6 +48,8 @@ from .failure import plainly, transaction
 from .plots import BudgetChart
 from .requests import CapRequests
 from .store import VERSION, WAIT, Row, Store, Turn
+
+_HEAD = re.compile(r"[0-9a-f]{64}")
 
 
 class Ledger(BudgetChart, CapRequests):
@@ -276,6 +279,8 @@ class Ledger(BudgetChart, CapRequests):
         Args:
             head: a hash that ``head`` gave earlier; it must still be one of the entries.
         """
+        if head is not None and not (isinstance(head, str) and _HEAD.fullmatch(head)):
+            raise InvalidParameter(head, "head", "64 hexadecimal digits, as they were kept")
         seen = self._seen
         with self._transaction() as connection:
             entries = list(self._checked(connection))
@@ -289,7 +294,7 @@ class Ledger(BudgetChart, CapRequests):
                 raise self._damaged(f"an answer numbered {min(stored)} belongs to no entry")
         hashes = [row["hash"] for row in entries]
         if head is not None and head not in hashes:
-            raise self._damaged("the head that was kept is not in it; it was rolled back, rewritten, or is another one")
+            raise UnknownHead(self.where)
         if seen not in [(0, START), *enumerate(hashes, 1)]:
             raise self._other(seen[0])
         self._remember(entries[-1])

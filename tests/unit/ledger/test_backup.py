@@ -47,7 +47,7 @@ def test_a_backup_is_the_same_ledger_and_nobody_may_write_to_it(ledger, where, t
 def test_a_backup_is_not_made_of_a_damaged_ledger_nor_without_the_head_that_was_kept(tmp_path):
     ledger = Ledger.open(tmp_path / "visits.ledger", epsilon=2)
     ask(ledger, "a", 1)
-    with pytest.raises(errors.LedgerError, match="the head that was kept is not in it"):
+    with pytest.raises(errors.LedgerError, match="This head is not in the ledger"):
         back_up(ledger, tmp_path / "copy", head="0" * 64)
     with closing(sqlite3.connect(tmp_path / "visits.ledger")) as opened:
         opened.execute("UPDATE lapwing_entries SET epsilon = 1 WHERE number = 2")

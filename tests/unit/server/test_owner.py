@@ -113,7 +113,7 @@ def test_the_ledger_and_its_verification(server):
     assert server.get(f"{SOURCE}/ledger/verify?head={head}", "olga").json["entries"] == 8
     wrong = server.get(f"{SOURCE}/ledger/verify?head={'0' * 64}", "audrey")
     assert (wrong.status, wrong.json["error"]) == (409, "LedgerError")
-    assert wrong.json["message"].startswith('Ledger "visits" is damaged: the head that was kept is not in it')
+    assert wrong.json["message"].startswith('This head is not in the ledger "visits": ')
 
 
 def test_an_auditor_learns_which_entry_was_edited(server, folder):
