@@ -15,7 +15,7 @@ from ..release.recall import recall
 from ..release.result import Release
 from ..release.rows_per_person import RowsPerPerson
 from . import models
-from .asking import Inquiry, PlanBody, ReleaseBody, entry_number, planned, recorded
+from .asking import Inquiry, PlanBody, ReleaseBody, entry_number, planned, recorded, with_left
 from .jobs import shown
 from .parts import caller_of, parts_of, served_of
 from .permissions import Caller, Permission
@@ -127,6 +127,8 @@ async def entry(request: Request, entry: str, record: bool = False) -> Response:
 
 def _entry(request: Request, entry: str, record: bool) -> Response:
     answer = recorded_answer(served_of(request), caller_of(request), entry_number(entry))
+    if isinstance(answer, Release):
+        answer = with_left(served_of(request), answer, caller_of(request).person)
     if record and isinstance(answer, Release):
         return json_response(recorded(served_of(request), answer))
     return json_response(answer.to_dict())

@@ -191,7 +191,16 @@ class Inquiry:
 
     def answer(self, release: Release) -> dict[str, Any]:
         """Return the answer for JSON: as the command line prints it, or as a client takes it."""
+        release = with_left(self.served, release, self.person)
         return recorded(self.served, release) if self.asking.record else release.to_dict()
+
+
+def with_left(served: Served, release: Release, person: str) -> Release:
+    """Return a release whose remaining ε is what is left to a person: of the cap, or of the total if that is less."""
+    cap = served.cap(person)
+    if release.remaining is None or cap is None:
+        return release
+    return replace(release, remaining=min(release.remaining, cap.remaining))
 
 
 def recorded(served: Served, release: Release) -> dict[str, Any]:

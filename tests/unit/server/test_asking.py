@@ -47,12 +47,13 @@ def test_plan_and_release_are_those_of_python(server, folder, question):
     released = server.post("/api/v1/sources/visits/release", "ana", {**question, "epsilon": "0.1"})
     assert released.status == 200, released.text
     again = source.release(*statistics, epsilon="0.1", **named)  # the recorded answer
-    passing = ("repeated",)
+    passing = ("repeated", "remaining")
     mine = json.loads(json.dumps(again.to_dict()))
     assert {name: each for name, each in released.json.items() if name not in passing} == {
         name: each for name, each in mine.items() if name not in passing
     }
     assert (released.json["repeated"], mine["repeated"]) == (False, True)
+    assert (released.json["remaining"], mine["remaining"]) == ("1.9", "3.9")  # of the cap of ana, and of the total
     assert source.ledger.entry(released.json["entry"]).analyst == "ana"
     assert CANARY not in released.text
 
