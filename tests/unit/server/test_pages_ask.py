@@ -104,11 +104,44 @@ def test_someone_without_a_cap_can_plan_and_releases_nothing(server):
     server.app.access.add_role("mona", "visits", Role.ANALYST)
     server.tokens["mona"] = server.app.access.make_token("mona").text
     mona = Visitor(server, "mona")
-    assert "You have no cap yet" in mona.get(ASK).text
+    for page in (
+        mona.get(ASK),
+        mona.ask("plan"),
+        mona.post(f"{ASK}/plan", sql=ASKED, epsilon="0.5"),
+        mona.ask("confirm"),
+    ):
+        assert "You have no cap on this source: ask the owner for a cap." in page.text
+        assert "left to you" not in page.text
     assert "± 11" in mona.ask("plan").text
+    confirm = mona.ask("confirm")
+    assert confirm.status == 409
+    assert 'value="release"' not in confirm.text
     answer = mona.ask("release")
     assert answer.status == 409
     assert "has no cap for you" in answer.text
+
+
+def test_an_owner_without_a_cap_is_sent_to_the_page_to_set_one(server):
+    server.app.access.add_role("mona", "visits", Role.OWNER)
+    server.tokens["mona"] = server.app.access.make_token("mona").text
+    confirm = Visitor(server, "mona").ask("confirm")
+    assert 'You have no cap on this source: set one on <a href="/sources/visits/people">People</a>.' in confirm.text
+    assert 'value="release"' not in confirm.text
+    assert server.ledger.spent == 0
+
+
+def test_only_a_repeated_answer_is_headed_as_recorded(ana):
+    assert "recorded answer of entry" not in ana.ask("release").text
+    assert "recorded answer of entry" in ana.ask("release").text
+
+
+def test_an_answer_says_what_is_left_to_the_person_who_asked(ana, server):
+    first = server.release("ana", record=True).json
+    assert (first["remaining"], first["budget"]["remaining"]) == ("1.5", "3.5")
+    again = server.release("ana").json
+    assert again["remaining"] == "1.5"
+    entry = server.get(f"/api/v1/sources/visits/entries/{first['entry']}", "ana").json
+    assert entry["remaining"] == "1.5"
 
 
 def test_an_answer_has_views_comparisons_and_files_at_no_charge(ana, server):
@@ -226,6 +259,13 @@ def test_the_ledger_shows_who_asked_what_and_verifies(ana, server):
     assert wrong.status == 409
     assert "Sound." not in wrong.text
     assert "visits.ledger" not in wrong.text
+    assert "This head is not in the ledger" in wrong.text
+    mistyped = audrey.post("/sources/visits/ledger", head="abc")
+    assert mistyped.status == 400
+    assert "64 hexadecimal digits" in mistyped.text
+    assert "damaged" not in mistyped.text
+    told = server.get("/api/v1/sources/visits/ledger/verify?head=abc", "audrey")
+    assert (told.status, told.json["error"]) == (400, "InvalidParameter")
     assert ana.get("/sources/visits/ledger").status == 404
 
 

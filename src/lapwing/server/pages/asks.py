@@ -6,6 +6,7 @@ Everything works as plain forms; the script of the page sends the same forms.  N
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -85,7 +86,7 @@ async def follow(request: Request) -> Response:
     except (Refusal, LapwingError) as error:
         refusal = _told(request, error)
         return render(request, "plan-refused.html", refusal=refusal, **_more_budget(request, refusal))
-    return render(request, "plan.html", plan=shown)
+    return render(request, "plan.html", plan=shown, **_cap(request))
 
 
 # --- what is asked ---
@@ -192,12 +193,14 @@ async def _confirm(request: Request, fields: dict[str, str]) -> Response:
     if known is not None:
         return await answer_page(request, known, question=inquiry.asking, charged=None)
     shown = await _plan(request, fields)
+    if _cap(request)["lacks_cap"] and inquiry.plan.parts:
+        return render(request, "confirm.html", 409, fields=fields, plan=shown, **_cap(request))
     if shown["after"] is None:
         raise Refusal(
             409, "BudgetExceeded", f"ε = {shown['cost']} was asked, and {shown['left']} is left for you. No row was "
             "read and nothing was charged. Ask for a smaller ε, or ask the owner for more.",
         )  # fmt: skip
-    return render(request, "confirm.html", fields=fields, plan=shown)
+    return render(request, "confirm.html", fields=fields, plan=shown, lacks_cap=False, people=None)
 
 
 async def _release(request: Request, fields: dict[str, str]) -> Response:
@@ -210,6 +213,7 @@ async def _release(request: Request, fields: dict[str, str]) -> Response:
     release = await parts.planning.run(inquiry.counted, inquiry.known if inquiry.plan.parts else inquiry.released)
     if release is None:
         raise Refusal(409, "InvalidRequest", "The answer is recorded, and cannot be shown now. Ask again: it is free.")
+    release = replace(release, repeated=found.repeated)  # it was made just now, and is read from its entry
     cost = exact.text(inquiry.plan.epsilon) if inquiry.plan.parts and not found.repeated else None
     return await answer_page(request, release, question=inquiry.asking, charged=cost)
 
@@ -240,6 +244,7 @@ def _form(
         rows=EXAMPLE_ROWS,
         completion={"table": quoted(served.name), "words": _completions(served.name, shown)},
         **_more_budget(request, refusal),
+        **_cap(request),
         **gauges(served, caller_of(request)),
     )
 
@@ -260,10 +265,18 @@ def _completions(source: str, columns: list[dict[str, Any]]) -> list[list[str]]:
 
 def _more_budget(request: Request, refusal: Refusal | None) -> dict[str, Any]:
     """Return where to ask for more, if that is what is missing."""
-    short_of = refusal is not None and refusal.name == "BudgetExceeded"
+    short_of = refusal is not None and refusal.name == "BudgetExceeded" and not _cap(request)["lacks_cap"]
     path = "/sources/{source}/requests"
     there = short_of and has_page(request.scope, path)
     return {"more_budget": path.replace("{source}", served_of(request).name) if there else None}
+
+
+def _cap(request: Request) -> dict[str, Any]:
+    """Return whether the caller lacks a cap, and where to set one, if that is theirs to do."""
+    served, caller, path = served_of(request), caller_of(request), "/sources/{source}/people"
+    manages = caller.may(Permission.MANAGE, served.name) and has_page(request.scope, path)
+    people = path.replace("{source}", served.name) if manages else None
+    return {"lacks_cap": served.cap(caller.person) is None, "people": people}
 
 
 ROUTES = [
