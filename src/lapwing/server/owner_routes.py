@@ -133,6 +133,8 @@ def _person(request: Request, name: str) -> dict[str, Any]:
 
 def set_total(request: Request, change: models.TotalChange) -> Response:
     """Set the total that may ever be spent, by an entry that everyone can see."""
+    if not (change.note or "").strip():
+        raise MissingParameter("note", "Say why the total changes: everyone who sees the ledger can read it.")
     made = served_of(request).ledger.set_total(change.epsilon, change.delta, change.note)
     return json_response(made.to_dict())
 

@@ -88,14 +88,16 @@ def test_the_total_is_changed_by_an_entry_that_everyone_sees(server, folder):
     assert (made.json["kind"], made.json["epsilon"], made.json["note"]) == ("total", "9.5", "year two")
     assert server.get(f"{SOURCE}/budget", "ana").json["epsilon"]["total"] == "9.5"
     for body in ({"epsilon": 9.5}, {"epsilon": "-1"}, {"epsilon": "1e9"}, {}, {"epsilon": "1", "by": "ana"}):
-        assert server.call("PUT", f"{SOURCE}/total", "olga", body).status == 400
+        assert server.call("PUT", f"{SOURCE}/total", "olga", {"note": "why", **body}).status == 400
+    for body in ({"epsilon": "9"}, {"epsilon": "9", "note": " "}):
+        assert "Say why" in server.call("PUT", f"{SOURCE}/total", "olga", body).json["message"]
     server.stop()
     assert Ledger.open(folder / "visits.ledger").total == Fraction(19, 2)
 
 
 def test_a_server_starts_with_the_total_of_the_ledger(start):
     server = start()
-    server.call("PUT", f"{SOURCE}/total", "olga", {"epsilon": "9.5"})
+    server.call("PUT", f"{SOURCE}/total", "olga", {"epsilon": "9.5", "note": "year two"})
     server.stop()
     assert start().release("ana").status == 200
 

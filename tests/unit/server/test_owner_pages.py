@@ -60,8 +60,10 @@ def test_caps_the_total_and_removal_by_forms(server):
         ("/people/nobody/cap", {"cap": "1"}),
         ("/people/nobody/token", {}),
         ("/people/olga/remove", {}),
-        ("/total", {"total": ""}),
-        ("/total", {"total": "-1"}),
+        ("/total", {"total": "", "note": "why"}),
+        ("/total", {"total": "9"}),
+        ("/total", {"total": "9", "note": " "}),
+        ("/total", {"total": "-1", "note": "why"}),
     ],
 )
 def test_what_is_refused_is_told_on_the_page_of_the_form_and_changes_nothing(server, path, fields):
@@ -156,3 +158,22 @@ def test_the_declaration_says_the_same_as_the_file_but_for_places(tmp_path):
         each.pop("table", None)
         each.pop("ledger", None)
     assert tomllib.loads(told) == wanted
+
+
+def test_a_total_or_a_cap_that_lets_no_question_be_answered_is_said(server):
+    assert 'class="box bad"' not in shown(server, "olga", "/people").text
+    server.release("ana", "SELECT COUNT(*) FROM visits", "0.5")
+    page = " ".join(shown(server, "olga", "/people").text.split())
+    assert "ε 0.5 is spent already." in page
+    assert 'class="box bad"' not in page
+    assert post(server, "olga", "/total", total="0.25", note="less").status == 303
+    assert post(server, "olga", "/people/ana/cap", cap="0.125").status == 303
+    page = shown(server, "olga", "/people").text
+    assert "The total is ε 0.25, and ε 0.5 is spent: no question is answered until the total is above that." in page
+    assert "The cap of ana is ε 0.125, and ε 0.5 is spent: no question of ana is answered" in page
+    assert post(server, "olga", "/people/ana/cap", cap="7").status == 303
+    assert "The cap of ana is ε 7, above the total: the total, ε 0.25, binds." in shown(server, "olga", "/people").text
+
+
+def test_the_page_of_a_token_says_the_address_to_send_along(server):
+    assert "<code>http://127.0.0.1:8765/</code>" in post(server, "olga", "/people/bob/token").text

@@ -12,6 +12,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ... import exact
 from ...errors import MissingParameter
 from ...report import toml, toml_name
 from .. import models, owner_routes
@@ -21,6 +22,7 @@ from ..permissions import Permission
 from ..refusals import Refusal
 from ..routing import RouteDeclaration
 from ..sessions import form_of
+from ..sources import Served
 from .acting import acting, refused
 from .home import gauge
 from .shell import render
@@ -56,8 +58,31 @@ def _shown(request: Request, refusal: Refusal | None = None) -> Response:
     return render(
         request, "people.html", 200 if refusal is None else refusal.status, source=served.name, listed=listed,
         wrong="" if refusal is None else refusal.message, total=gauge(served.ledger.budget()), roles=_ROLES,
-        days=USUAL_DAYS, most_days=MOST_DAYS, said=lambda name: said.get(name, ""),
+        days=USUAL_DAYS, most_days=MOST_DAYS, said=lambda name: said.get(name, ""), told=_told(served),
     )  # fmt: skip
+
+
+def _told(served: Served) -> list[str]:
+    """Return which amounts let no question be answered, or less than they say."""
+    total = served.ledger.budget()
+    told = []
+    if total.total <= total.spent:
+        told.append(
+            f"The total is ε {exact.text(total.total)}, and ε {exact.text(total.spent)} is spent: no question is "
+            "answered until the total is above that."
+        )
+    for each in served.ledger.analysts():
+        if each.total < each.spent:
+            told.append(
+                f"The cap of {each.analyst} is ε {exact.text(each.total)}, and ε {exact.text(each.spent)} is spent: no "
+                f"question of {each.analyst} is answered until the cap is above that."
+            )
+        if each.total > total.total:
+            told.append(
+                f"The cap of {each.analyst} is ε {exact.text(each.total)}, above the total: the total, ε "
+                f"{exact.text(total.total)}, binds."
+            )
+    return told
 
 
 def invite_person(request: Request) -> Response:
@@ -92,7 +117,10 @@ def new_token(request: Request, person: str) -> Response:
 
 def _token(request: Request, person: str, made: NewToken) -> Response:
     source = served_of(request).name
-    return render(request, "token.html", source=source, invited=person, token=made.text, expires=made.expires[:10])
+    return render(
+        request, "token.html", source=source, invited=person, token=made.text, expires=made.expires[:10],
+        address=f"{'https' if parts_of(request).settings.encrypted else 'http'}://{request.headers['host']}/",
+    )  # fmt: skip
 
 
 def send_cap(request: Request, person: str) -> Response:
