@@ -91,11 +91,12 @@ class InvalidEpsilon(RequestError):
     """InvalidEpsilon(asked)."""
 
     def __str__(self) -> str:
+        is_text = self.args[0].startswith('"')  # of a form, of JSON, of the command line: there are no floats
+        types = " A float is rounded down to nine places; a Decimal or a fraction such as 1/3 must be rounded first."
         return (
             f"ε = {self.args[0]} was asked; ε is a decimal with at most nine places, "
             f"0 < ε ≤ 1000, such as 0.1.{_decimal_mark(*self.args)} {NOTHING_DRAWN} "
-            "Smaller ε protects more: 0.1 to 1 is usual. A float is rounded down to nine places; "
-            "a text, a Decimal or a fraction such as 1/3 must be rounded first."
+            f"Smaller ε protects more: 0.1 to 1 is usual.{'' if is_text else types}"
         )
 
 

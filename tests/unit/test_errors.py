@@ -10,8 +10,13 @@ EXAMPLES = [
     (
         errors.InvalidEpsilon("abc"),
         'ε = "abc" was asked; ε is a decimal with at most nine places, 0 < ε ≤ 1000, such as 0.1. No noise was drawn '
+        "and nothing was charged. Smaller ε protects more: 0.1 to 1 is usual.",
+    ),
+    (
+        errors.InvalidEpsilon(-1.5),
+        "ε = -1.5 was asked; ε is a decimal with at most nine places, 0 < ε ≤ 1000, such as 0.1. No noise was drawn "
         "and nothing was charged. Smaller ε protects more: 0.1 to 1 is usual. A float is rounded down "
-        "to nine places; a text, a Decimal or a fraction such as 1/3 must be rounded first.",
+        "to nine places; a Decimal or a fraction such as 1/3 must be rounded first.",
     ),
     (
         errors.InvalidSensitivity(0),

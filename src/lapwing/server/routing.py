@@ -129,7 +129,8 @@ def _unfit(error: RequestValidationError) -> Refusal:
     """Return which fields of a request do not fit; what was given for them is not repeated."""
     places = {".".join(str(part) for part in each["loc"][:2] if str(part).isidentifier()) for each in error.errors()}
     where = ", ".join(sorted(places))[:200]
+    advice = 'ε must be a text, such as "0.1". ' if "body.epsilon" in places else ""
     return Refusal(
         400, "InvalidRequest", f"The request does not fit this route: see {where}. Nothing was read and nothing was "
-        "charged. The document /api/v1/openapi.json says what it takes.",
+        f"charged. {advice}The document /api/v1/openapi.json says what it takes.",
     )  # fmt: skip

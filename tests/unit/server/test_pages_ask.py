@@ -144,6 +144,24 @@ def test_an_answer_says_what_is_left_to_the_person_who_asked(ana, server):
     assert entry["remaining"] == "1.5"
 
 
+def test_an_epsilon_that_is_no_text_is_told_what_it_must_be(server):
+    for given in ({"epsilon": 0.7125}, {}, {"epsilon": None}):
+        answer = server.post("/api/v1/sources/visits/release", "ana", {"sql": ASKED, **given})
+        assert answer.status == 400
+        assert 'ε must be a text, such as "0.1".' in answer.json["message"]
+        assert "7125" not in answer.text
+    other = server.post("/api/v1/sources/visits/release", "ana", {"sql": 1, "epsilon": "0.1"})
+    assert "ε must be" not in other.json["message"]
+
+
+@pytest.mark.parametrize("epsilon", ["abc", "0", "-1", "1e-12"])
+def test_the_refusal_of_an_epsilon_that_was_typed_speaks_of_no_types_of_python(server, epsilon):
+    message = server.release("ana", epsilon=epsilon).json["message"]
+    assert "0 < ε ≤ 1000" in message
+    assert "float" not in message
+    assert "Decimal" not in message
+
+
 def test_an_answer_has_views_comparisons_and_files_at_no_charge(ana, server):
     page = ana.ask("release")
     spent = server.ledger.spent
