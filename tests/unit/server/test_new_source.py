@@ -485,3 +485,8 @@ def test_the_form_says_that_days_beyond_the_bounds_count_as_the_bounds(made):
     text = " ".join(look(made, "/new/clinic.csv", sign_in(made, "mara")).text.split())
     assert "Days beyond these count as the nearest of the two." in text
     assert "Days beyond these are left out" not in text
+
+
+def test_the_first_page_of_a_maker_without_a_source_leads_to_a_new_one(made):
+    assert 'href="/new">Make a new source</a>' in look(made, "/", sign_in(made, "mara")).text
+    assert "Make a new source" not in look(made, "/", sign_in(made, "ana")).text

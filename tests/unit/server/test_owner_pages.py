@@ -177,3 +177,15 @@ def test_a_total_or_a_cap_that_lets_no_question_be_answered_is_said(server):
 
 def test_the_page_of_a_token_says_the_address_to_send_along(server):
     assert "<code>http://127.0.0.1:8765/</code>" in post(server, "olga", "/people/bob/token").text
+
+
+def test_an_owner_sees_how_many_requests_are_open_on_the_first_page_and_beside_their_link(server):
+    assert "open request" not in look(server, "/", sign_in(server, "olga")).text
+    assert ">Requests</a>" in shown(server, "olga", "/people").text
+    assert post(server, "ana", "/requests", wanted="2.5", reason="a closer look").status == 303
+    assert "1 open request</a>" in look(server, "/", sign_in(server, "olga")).text
+    assert ">Requests (1)</a>" in shown(server, "olga", "/people").text
+    assert ">Requests (1)</a>" not in shown(server, "bob", "/requests").text  # who decides none
+    assert "open request" not in look(server, "/", sign_in(server, "bob")).text
+    server.ledger.decline(server.ledger.requests()[0].number)
+    assert ">Requests</a>" in shown(server, "olga", "/people").text

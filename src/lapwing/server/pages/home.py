@@ -13,12 +13,12 @@ from ...errors import LapwingError
 from ...ledger.entry import Budget
 from ...release.legend import protects
 from ..parts import caller_of, parts_of, served_of
-from ..permissions import Caller, Permission
+from ..permissions import SERVER, Caller, Permission
 from ..refusals import refusal_of
 from ..routing import RouteDeclaration
 from ..sources import Served
 from .columns import column_shown
-from .shell import render
+from .shell import has_page, open_requests, render
 
 EXAMPLE_ROWS = 5
 
@@ -27,13 +27,14 @@ def home(request: Request) -> Response:
     """Show the sources that I may use, and what is left to spend."""
     caller, known = caller_of(request), parts_of(request).sources
     mine = [known[name] for name in sorted(known) if caller.may(Permission.DESCRIBE, name)]
-    return render(request, "home.html", sources=[_card(each, caller) for each in mine])
+    makes = has_page(request.scope, "/new") and caller.may(Permission.CREATE, SERVER)
+    return render(request, "home.html", sources=[_card(each, caller) for each in mine], makes=makes)
 
 
 def _card(served: Served, caller: Caller) -> dict[str, Any]:
     """Return what the first page shows of a source; without gauges if its ledger cannot be used."""
     try:
-        left: dict[str, Any] = {"usable": True, **gauges(served, caller)}
+        left: dict[str, Any] = {"usable": True, **gauges(served, caller), "open": open_requests(served, caller)}
     except LapwingError as error:
         refusal_of(error, served)  # for the log of those who run the server
         left = {"usable": False}

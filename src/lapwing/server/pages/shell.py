@@ -17,12 +17,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
 
+from ...errors import LapwingError
 from ...pages.paging import SCRIPT
 from ...pages.style import PAGE, STYLE
 from ...version import __version__
 from ..permissions import SERVER, Caller, Permission
 from ..refusals import Refusal
 from ..routing import OF_SERVER, is_page, permission_of
+from ..sources import Served
 
 HERE = Path(__file__).parent
 MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -147,7 +149,7 @@ def _page(
     }
     source = scope.get("path_params", {}).get("source")
     if caller is not None and source is not None and caller.may(Permission.DESCRIBE, source):
-        frame |= {"links": _links(scope, caller, NAVIGATION, source), "source_name": source}
+        frame |= {"links": _with_requests(scope, caller, source), "source_name": source}
     text = _environment().get_template(template).render({**frame, **values})
     body = text.encode("utf-8", "replace")
     return HTMLResponse(body, status, {**_HEADERS, **headers})
@@ -165,6 +167,24 @@ def _links(
         if needs is not None and caller.may(needs, of):
             found.append((label, path.replace("{source}", source or "")))
     return found
+
+
+def _with_requests(scope: Scope, caller: Caller, source: str) -> list[tuple[str, str]]:
+    """Return the pages of a source, with the number of open requests beside their own one."""
+    links = _links(scope, caller, NAVIGATION, source)
+    served = scope["app"].state.parts.sources.get(source)
+    try:
+        waiting = 0 if served is None else open_requests(served, caller)
+    except LapwingError:  # its own pages say so
+        waiting = 0
+    return [(f"{label} ({waiting})" if waiting and label == "Requests" else label, path) for label, path in links]
+
+
+def open_requests(served: Served, caller: Caller) -> int:
+    """Return how many requests wait for this person to decide; 0 for those who decide none."""
+    if not caller.may(Permission.MANAGE, served.name):
+        return 0
+    return sum(each.state == "open" for each in served.ledger.requests())
 
 
 # --- static files ---
