@@ -66,6 +66,7 @@ def test_a_table_becomes_a_source_that_answers_without_a_restart(made, tables):
     assert checked.status == 200
     assert "PRIVATE: for the owner of the table alone" in checked.text
     assert "values beyond the bounds count as the bounds" in checked.text
+    assert "Changing it later needs the\nserver's machine." in checked.text
     assert not [each for each in (tables / "mara").iterdir() if each.name not in ("clinic.csv",)]  # nothing is left
     assert "clinic" not in made.app.sources
     unsure, _ = post(made, "/new/clinic.csv/serve", FORM)
@@ -73,7 +74,10 @@ def test_a_table_becomes_a_source_that_answers_without_a_restart(made, tables):
     assert "Confirm first" in unsure.text
     done, cookie = post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})
     assert (done.status, done.headers["location"]) == (303, "/sources/clinic")
-    assert look(made, "/sources/clinic", cookie).status == 200  # in the session by which it was made
+    there = look(made, "/sources/clinic", cookie)
+    assert there.status == 200  # in the session by which it was made
+    assert 'clinic is served, and only you have a role. <a href="/sources/clinic/people#invite">' in there.text
+    assert "only you have a role" not in look(made, "/sources/visits", sign_in(made, "olga")).text
     assert made.get("/api/v1/me", "mara").json["roles"] == {"": ["maker"], "clinic": ["owner"]}
     answer = made.release("mara", "SELECT ward, COUNT(*), AVG(cost) FROM clinic GROUP BY ward", "1", "clinic")
     assert answer.status == 200

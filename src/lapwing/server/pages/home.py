@@ -61,8 +61,14 @@ def about(request: Request) -> Response:
         example=shown_example(served),
         rows=EXAMPLE_ROWS,
         head=served.ledger.head,
+        alone=caller.may(Permission.MANAGE, served.name) and _is_alone(request, served, caller),
         **gauges(served, caller),
     )
+
+
+def _is_alone(request: Request, served: Served, caller: Caller) -> bool:
+    """Return whether nobody else has a role for a source."""
+    return {each["person"] for each in parts_of(request).access.roles(served.name)} == {caller.person}
 
 
 def shown_example(served: Served) -> dict[str, list[Any]]:
