@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any
 
 from .. import exact
-from ..errors import InvalidParameter, MissingParameter
+from ..errors import ConflictingParameters, InvalidParameter, MissingParameter, TooLarge
 from ..report import toml, toml_name
 from ..source_file import FoundColumn, FoundTable
 from .uploads import checked_source_name
@@ -112,9 +112,10 @@ def _column(number: int, column: FoundColumn, said: Said) -> str:
 def _keys(column: FoundColumn, text: str, other: str) -> list[str]:
     """Return the keys of a column, one from each line or between commas."""
     if column.kind == "date":
-        raise InvalidParameter("keys", f"field for {column.name}", "a first and a last day, for a column of days")
+        raise ConflictingParameters(f"keys of {column.name}", "its days", "Give a first and a last day, and no keys.")
     if len(text) > LONGEST:
-        raise InvalidParameter("a longer list", f"keys of {column.name}", f"at most {LONGEST:,} signs in this form")
+        size, most = f"{len(text):,} characters", f"{LONGEST:,} characters"
+        raise TooLarge(f"The list of keys of {column.name}", size, most, "Write longer ones into the source file.")
     listed = [part.strip() for part in re.split(r"[\n,]", text) if part.strip()]
     for each in listed:
         if not _KEY_TEXT.fullmatch(each):
