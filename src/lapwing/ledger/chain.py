@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import uuid
 
+from ..errors import InvalidParameter
 from .store import Row
 
 START = "0" * 64
 """The hash that the first entry takes as the previous one."""
+
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class State:
@@ -124,3 +128,10 @@ def random_key() -> str:
 def sha256(text: str) -> str:
     """Return the hash of a text, in hexadecimal."""
     return hashlib.sha256(str(text).encode()).hexdigest()
+
+
+def checked_head(head: object) -> str:
+    """Return a head that was kept; refuse what is no hash, which is a mistake in typing and no sign of damage."""
+    if not isinstance(head, str) or not _HASH.fullmatch(head):
+        raise InvalidParameter(head, "head", "64 hexadecimal digits, as they were kept")
+    return head

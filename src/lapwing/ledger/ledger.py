@@ -23,7 +23,6 @@ Proofs: docs/explanation/ledger.md.
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -42,14 +41,12 @@ from ..errors import BudgetExceeded, InvalidParameter, LedgerError, NoLedger, Un
 from ..exact import ATTO, NANO, Number
 from . import store
 from .cell import ledger_cell
-from .chain import START, State, digest, hidden_answer, question_key, random_key, sha256
+from .chain import START, State, checked_head, digest, hidden_answer, question_key, random_key, sha256
 from .entry import After, Budget, Entry, atto, canonical_json, delta_budget, entry_of, epsilon_budget, nano, printable
 from .failure import plainly, transaction
 from .plots import BudgetChart
 from .requests import CapRequests
 from .store import VERSION, WAIT, Row, Store, Turn
-
-_HEAD = re.compile(r"[0-9a-f]{64}")
 
 
 class Ledger(BudgetChart, CapRequests):
@@ -279,9 +276,7 @@ class Ledger(BudgetChart, CapRequests):
         Args:
             head: a hash that ``head`` gave earlier; it must still be one of the entries.
         """
-        if head is not None and not (isinstance(head, str) and _HEAD.fullmatch(head)):
-            raise InvalidParameter(head, "head", "64 hexadecimal digits, as they were kept")
-        seen = self._seen
+        seen, kept = self._seen, head if head is None else checked_head(head)
         with self._transaction() as connection:
             entries = list(self._checked(connection))
             stored = {number for (number,) in connection.execute(sa.select(store.answers.c.number))}
@@ -293,7 +288,7 @@ class Ledger(BudgetChart, CapRequests):
             if stored:
                 raise self._damaged(f"an answer numbered {min(stored)} belongs to no entry")
         hashes = [row["hash"] for row in entries]
-        if head is not None and head not in hashes:
+        if kept is not None and kept not in hashes:
             raise UnknownHead(self.where)
         if seen not in [(0, START), *enumerate(hashes, 1)]:
             raise self._other(seen[0])
