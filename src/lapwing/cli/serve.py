@@ -39,6 +39,9 @@ _access: Decorator = click.option(
 @_access
 @click.option("--sources-folder", metavar="DIR", help="Let makers upload tables to this folder and serve them.")
 @click.option("--epsilon-per-question", metavar="NUMBER", help="The largest ε that one question may ask for.")
+@click.option(
+    "--audit-report", metavar="FILE", help="Show owners and auditors what `lapwing audit --format json` wrote."
+)
 def serve(sources: Sequence[str], config: str | None, **given: Any) -> None:
     """Serve sources over HTTP: analysts ask, and the data stays here.
 

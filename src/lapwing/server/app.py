@@ -17,6 +17,7 @@ from ..source import Source
 from ..version import __version__
 from . import ask_routes, models, owner_routes, request_routes, sign_in_routes
 from .access import Access
+from .audit_report import audit_report
 from .gate import Gate
 from .jobs import Jobs
 from .log import Line, Log, to_standard_error
@@ -57,6 +58,7 @@ class Application:
         openers: Iterable[Callable[[], Source]] | None = None,
         write: Callable[[Line], None] = to_standard_error,
     ) -> None:
+        self.audit = None if settings.audit_report is None else audit_report(settings.audit_report)
         files = settings.sources if openers is None else ()
         opened = [lambda path=path: Source.open(path) for path in files] if openers is None else openers  # type: ignore[misc]
         self.settings, self.sources, self.log = settings, open_sources(opened), Log(write)
@@ -93,7 +95,9 @@ class Application:
         planning = Planning()
         work = Work(planning, settings.at_once, settings.waiting, settings.epsilon_per_question)
         jobs = Jobs(self.access, work, self.sources, settings.lease_seconds)
-        api.state.parts = Parts(settings, self.access, self.sources, planning, work, jobs, self.log, self.sign_in)
+        api.state.parts = Parts(
+            settings, self.access, self.sources, planning, work, jobs, self.log, self.sign_in, self.audit
+        )
         await jobs.open()
         yield
         await jobs.close()

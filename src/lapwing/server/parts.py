@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from .access import Access
+from .audit_report import AuditReport
 from .jobs import Jobs
 from .log import Log
 from .openid import SignIn
@@ -30,6 +31,7 @@ class Parts:
     jobs: Jobs
     log: Log
     sign_in: SignIn | None
+    audit: AuditReport | None
 
 
 def parts_of(request: Request) -> Parts:

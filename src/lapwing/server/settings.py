@@ -48,6 +48,7 @@ class Settings:
         upload_seconds: how long it may take to arrive.
         lease_seconds: how long after the last sign of a server others take up its jobs.
         openid: how people sign in by OpenID Connect, if they can.
+        audit_report: the file of ``lapwing audit --format json`` that owners and auditors see.
     """
 
     sources: tuple[str, ...]
@@ -70,6 +71,7 @@ class Settings:
     upload_seconds: int = 600
     lease_seconds: int = 15
     openid: OpenId | None = None
+    audit_report: str | None = None
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -109,7 +111,7 @@ def access_place(named: str | None, config: str | None = None) -> str:
 
 
 _KNOWN = {field.name: field.type for field in fields(Settings)}
-_PATHS = ("certificate", "key", "access", "sources_folder")
+_PATHS = ("certificate", "key", "access", "sources_folder", "audit_report")
 
 
 def _read(config: str) -> dict[str, Any]:

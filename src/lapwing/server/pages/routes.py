@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..routing import RouteDeclaration
-from . import answers, asks, home, learning, new, openid, people, records, requests, signing
+from . import answers, asks, audits, home, learning, new, openid, people, records, requests, signing
 
 ROUTES: list[RouteDeclaration] = [
     *signing.ROUTES,
@@ -12,6 +12,7 @@ ROUTES: list[RouteDeclaration] = [
     *asks.ROUTES,
     *answers.ROUTES,
     *records.ROUTES,
+    *audits.ROUTES,
     *requests.ROUTES,
     *people.ROUTES,
     *learning.ROUTES,

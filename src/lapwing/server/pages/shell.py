@@ -44,6 +44,7 @@ NAVIGATION = (
     ("Ask", "/sources/{source}/ask"),
     ("History", "/sources/{source}/history"),
     ("Ledger", "/sources/{source}/ledger"),
+    ("Audit", "/sources/{source}/audit"),
     ("Requests", "/sources/{source}/requests"),
     ("People", "/sources/{source}/people"),
     ("Declaration", "/sources/{source}/declaration"),
