@@ -4,9 +4,11 @@ import json
 import re
 
 import pytest
+from click.testing import CliRunner
 
 from lapwing.auditing.audit import CHECKS, Audit, Verdict
 from lapwing.auditing.finding import Finding
+from lapwing.cli.main import main
 from lapwing.errors import NOTHING_DRAWN, InvalidParameter, InvalidRequest
 from lapwing.server.audit_report import MOST_BYTES, audit_report
 from lapwing.server.settings import settings_of
@@ -169,6 +171,13 @@ def test_a_report_that_is_too_large_or_not_there_is_refused(folder):
 def test_a_server_with_a_bad_report_does_not_start(start, folder):
     with pytest.raises(InvalidRequest, match="has not the form"):
         start(audit_report=write(folder, b"{}"))
+
+
+def test_the_command_takes_a_report_and_refuses_one_of_another_form(folder):
+    words = ["serve", str(folder / "visits.toml"), "--access", str(folder / "access.sqlite"), "--audit-report"]
+    done = CliRunner().invoke(main, [*words, write(folder, b"{}")])
+    assert done.exit_code == 2
+    assert "has not the form of one, see passed." in done.output
 
 
 def test_the_settings_name_the_report_beside_them(folder):
