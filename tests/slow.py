@@ -34,6 +34,7 @@ SLOW = (
     "tests/unit/server/test_sign_in_pages.py",
     "tests/unit/client/test_sign_in.py",
     "tests/unit/server/test_deploy.py",
+    "tests/unit/server/test_engine_failures.py",
     "tests/unit/server/test_r.py",
     "tests/unit/server/test_strangers.py",
     "tests/unit/server/test_new_source.py",
