@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from ..unit.server.conftest import ASKED, CANARY
+from ..unit.server.test_audit_page import made as made_report
+from ..unit.server.test_audit_page import write as write_report
 from . import axe
 from .looking import look_at
 from .served import Running
@@ -18,7 +20,7 @@ ASK = "/sources/visits/ask"
 
 @pytest.fixture
 def served(tmp_path):
-    running = Running(tmp_path)
+    running = Running(tmp_path, audit_report=write_report(tmp_path, made_report(passed=False)))
     yield running
     running.stop()
 
@@ -264,6 +266,7 @@ PAGES = {
     "history": ("ana", "/sources/visits/history"),
     "entry": ("olga", "/sources/visits/entries/{entry}"),
     "ledger": ("audrey", "/sources/visits/ledger"),
+    "audit": ("audrey", "/sources/visits/audit"),
     "nothing": ("ana", "/sources/nosuch"),
 }
 
