@@ -401,6 +401,9 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
     "tests/unit/auditing/checks/test_failures.py": {
         "test_ledgers_on_a_server_hold_too": NO_NOISE,
     },
+    "tests/unit/auditing/test_served.py": {
+        "test_a_server_is_asked_also_where_an_event_loop_runs_as_in_notebooks": CHARGES,
+    },
     "tests/unit/auditing/checks/test_doors.py": {
         "test_every_door_is_the_same_on_this_build": ALIKE,
     },

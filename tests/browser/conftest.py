@@ -44,8 +44,9 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(NO_BROWSER, red=True, bold=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
+    """Return a browser for the tests of one file: its event loop would be in the way of tests of other files."""
     if CHROMIUM is None or find_spec("playwright") is None:
         pytest.skip(NO_BROWSER)
     from playwright.sync_api import sync_playwright

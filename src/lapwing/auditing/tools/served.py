@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,8 @@ def serving(
     said: list[str] = []
     settings = settings_of(None, {"sources": [str(file) for file in files], "access": place})
     server = AuditedServer(Application(settings, write=lambda line: said.append(json.dumps(line))), tokens, said)
-    asyncio.run(_live(server, work))
+    with ThreadPoolExecutor(1, thread_name_prefix="audited-server") as pool:  # a notebook's thread has a loop already
+        pool.submit(asyncio.run, _live(server, work)).result()
     return server
 
 
