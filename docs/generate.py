@@ -17,7 +17,7 @@ from docstrings import markdown, prose
 import lapwing as lw
 from lapwing import sensitivity
 from lapwing.cli import main as cli
-from lapwing.client import remote
+from lapwing.client import remote, remote_ledger
 from lapwing.ledger import entry, ledger, requests
 from lapwing.noise import intervals, mechanism
 from lapwing.plan import plan
@@ -130,7 +130,8 @@ def names() -> str:
     for kind in (
         plan.Forecast, discover.KeyPlan, intervals.Error, intervals.Interval,
         mechanism.ResponseEstimate, mechanism.OutputGrid, entry.Entry, entry.Budget, requests.CapRequest,
-        remote.Server, remote.RemoteSource, remote.RemoteLedger,
+        remote.Server, remote.SourceOverview, remote.RemoteSource, remote.RemoteLedger, remote_ledger.Budgets,
+        remote_ledger.LedgerRecord,
     ):  # fmt: skip
         parts.append(f"## {kind.__name__}\n\n{markdown(inspect.getdoc(kind))}")
         fields = getattr(kind, "__annotations__", {})

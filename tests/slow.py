@@ -37,6 +37,7 @@ SLOW = (
     "tests/unit/server/test_engine_failures.py",
     "tests/unit/server/test_r.py",
     "tests/unit/server/test_strangers.py",
+    "tests/unit/server/test_terminal.py",
     "tests/unit/server/test_new_source.py",
     "tests/unit/server/test_owner_pages.py",
     "tests/unit/ledger/test_requests.py::test_T25_of_owners_who_grant_at_once_one_does",

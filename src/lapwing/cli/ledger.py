@@ -274,7 +274,7 @@ def _show(opened: Ledger, form: str) -> None:
     left_delta = f", δ: {text(delta.remaining)} left of {text(delta.total)}" if delta.total else ""
     both = bool(delta.total)
     rows = [
-        [str(e.number), e.time.replace("T", " ").replace("+00:00", ""), e.analyst or "", _what(e), _amount(e.epsilon),
+        [str(e.number), time_shown(e), e.analyst or "", what_shown(e), _amount(e.epsilon),
          *([_amount(e.delta)] if both else []), text(e.spent),
          f"by {answers[e.number]}" if e.number in answers else "no" if e.kind == "charge" else ""]
         for e in entries
@@ -286,7 +286,13 @@ def _show(opened: Ledger, form: str) -> None:
         _print_budgets("Analysts", people)
 
 
-def _what(entry: Entry) -> str:
+def time_shown(entry: Entry) -> str:
+    """Return when an entry was made, in UTC."""
+    return entry.time.replace("T", " ").replace("+00:00", "")
+
+
+def what_shown(entry: Entry) -> str:
+    """Return what an entry says, on one line: of a charge its question."""
     if entry.kind == "charge":
         asked = entry.question.get("query") if isinstance(entry.question, dict) else entry.question
         plain = isinstance(asked, str) and asked.isprintable()
@@ -295,7 +301,7 @@ def _what(entry: Entry) -> str:
     from ..ledger.cell import MEANINGS
 
     about = "" if entry.charge is None else f" (request {entry.charge})"
-    return MEANINGS[entry.kind] + about + (f": {entry.note}" if entry.note else "")
+    return MEANINGS.get(entry.kind, entry.kind) + about + (f": {entry.note}" if entry.note else "")
 
 
 def _amount(value: Fraction | None) -> str:

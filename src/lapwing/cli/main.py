@@ -41,6 +41,7 @@ from .remote import remember_server
 from .request import request
 from .serve import access, serve
 from .sign_in import sign_in, sign_out
+from .sources import history, sources
 from .table import plan, release
 
 
@@ -94,7 +95,7 @@ epsilon_option: Decorator = click.option(
 @click.version_option(__version__, prog_name="lapwing")
 @click.option(
     "--server", metavar="URL",
-    help="Ask a server: SOURCE of plan, release and request is then the name of a source there.  "
+    help="Ask a server: SOURCE is then the name of a source there, and `sources` lists them.  "
     "The token is LAPWING_TOKEN, or that of `sign-in`.",
 )  # fmt: skip
 @click.option("--token-file", metavar="FILE", help="With --server: a file with the token, readable by you alone.")
@@ -105,8 +106,8 @@ def main(ctx: click.Context, server: str | None, token_file: str | None) -> None
 
 
 _COMMANDS = (
-    access, audit, bounds, check, discover, explain, init, ledger, package, plan, plot, release, request, serve,
-    sign_in, sign_out,
+    access, audit, bounds, check, discover, explain, history, init, ledger, package, plan, plot, release, request,
+    serve, sign_in, sign_out, sources,
 )  # fmt: skip
 for command in _COMMANDS:
     main.add_command(command)

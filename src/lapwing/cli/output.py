@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from .remote import asks_server
+
 
 def _remember_format(ctx: click.Context, _: click.Parameter, value: str) -> str:
     """Remember the format for errors, and let a command take that of the command above it."""
@@ -37,7 +39,16 @@ def format_options(*forms: str) -> Decorator:
 
 
 format_option = format_options("table", "json")
-source_argument: Decorator = click.argument("source", type=click.Path(dir_okay=False), metavar="SOURCE")
+
+
+class _SourceName(click.Path):
+    """A file; with --server the name of a source there, whatever is called so on this machine."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if asks_server() else super().convert(value, param, ctx)
+
+
+source_argument: Decorator = click.argument("source", type=_SourceName(dir_okay=False), metavar="SOURCE")
 confidence_option: Decorator = click.option(
     "--confidence", default="0.95", show_default=True, metavar="P", help="Confidence level of the error bars."
 )

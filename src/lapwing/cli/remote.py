@@ -1,4 +1,4 @@
-"""``lapwing --server URL plan|release|request|sign-in|sign-out``: commands for a server and its sources."""
+"""``lapwing --server URL COMMAND``: which commands can ask a server, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -7,11 +7,34 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..client.remote import RemoteSource
+    from ..client.remote import RemoteSource, Server
     from ..source import Source
 
-ASKS = ("plan", "release", "request", "sign-in", "sign-out")
+ASKS = ("sources", "history", "plan", "release", "request", "sign-in", "sign-out")
 """The commands that can ask a server."""
+
+_READS_TABLE = "it reads the table itself, which stays with the owner of the source"
+_READS_LEDGER = "it reads the ledger, where the source file is"
+_NO_SOURCE = "it asks no source: leave out --server"
+_ON_THE_SERVER = "it is run where the server is, without --server"
+CANNOT_ASK = {
+    "check": f"{_READS_TABLE}, who can run it there",
+    "init": f"{_READS_TABLE}, who can run it there",
+    "bounds": "what is not declared is found by the owner of the source, where its file is",
+    "discover": "what is not declared is found by the owner of the source, where its file is",
+    "access": _ON_THE_SERVER,
+    "serve": _ON_THE_SERVER,
+    "audit": _NO_SOURCE,
+    "demo": _NO_SOURCE,
+    "error": _NO_SOURCE,
+    "noise": _NO_SOURCE,
+    "sensitivity": _NO_SOURCE,
+    "explain": _READS_LEDGER,
+    "ledger": _READS_LEDGER,
+    "package": _READS_LEDGER,
+    "plot": _READS_LEDGER,
+}
+"""Every other command, and why it cannot."""
 
 _KEPT = "lapwing.server"
 
@@ -22,14 +45,16 @@ def remember_server(ctx: click.Context, server: str | None, token_file: str | No
         if token_file is not None:
             raise click.UsageError("--token-file is for --server")
         return
-    if ctx.invoked_subcommand not in ASKS:
-        raise click.UsageError(f"--server is for {', '.join(ASKS[:-1])} and {ASKS[-1]}")
+    command = str(ctx.invoked_subcommand)
+    if command not in ASKS:
+        raise click.UsageError(f"{command} cannot ask a server: {CANNOT_ASK[command]}")
     ctx.meta[_KEPT] = server, token_file
 
 
 def asks_server() -> bool:
     """Return whether a server is asked."""
-    return _KEPT in click.get_current_context().meta
+    context = click.get_current_context(silent=True)
+    return context is not None and _KEPT in context.meta
 
 
 def named_server() -> str:
@@ -38,17 +63,22 @@ def named_server() -> str:
         raise click.UsageError("name the server: lapwing --server URL sign-in")
     url, token_file = click.get_current_context().meta[_KEPT]
     if token_file is not None:
-        raise click.UsageError("--token-file is for plan and release: a sign-in has a file of its own")
+        raise click.UsageError("leave out --token-file: a sign-in has a file of its own")
     return str(url)
+
+
+def asked_server() -> Server:
+    """Return the server that is asked."""
+    from ..client.remote import connect
+
+    url, token_file = click.get_current_context().meta[_KEPT]
+    return connect(url, token_file=token_file)
 
 
 def opened_source(source: str) -> Source | RemoteSource:
     """Return the source of a file, or of this name on the server."""
     if asks_server():
-        from ..client.remote import connect
-
-        url, token_file = click.get_current_context().meta[_KEPT]
-        return connect(url, token_file=token_file).source(source)
+        return asked_server().source(source)
     from ..source import Source
 
     return Source.open(source)

@@ -7,8 +7,9 @@ there.  Nothing that a server sends is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
@@ -16,14 +17,14 @@ from os import PathLike
 from pathlib import Path
 from threading import Event
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from .. import exact
 from ..engine.dialect import dialect
-from ..errors import InvalidSource, NotAllowed, ServerError
+from ..errors import InvalidSource, LedgerError, NotAllowed, ServerError
 from ..exact import Number
-from ..ledger.entry import Budget, Entry
-from ..ledger.requests import LONGEST_REASON, CapRequest
+from ..ledger.entry import Entry
+from ..ledger.requests import CapRequest
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.asked import plan_asked
 from ..plan.clipped import Clipped, Share
@@ -38,13 +39,23 @@ from ..question.statistic_json import keys_to_json, statistic_to_dict, weights_t
 from ..release.recall import recorded_plan
 from ..release.result import Release
 from ..release.reuse import shown_of
+from .answers import (
+    amount_of,
+    budget_of,
+    cap_request_of,
+    entries_of,
+    entry_of,
+    finite_of,
+    list_of,
+    or_none,
+    text_of,
+    whole_of,
+)
 from .link import Link, reading, refusal
+from .remote_ledger import Budgets, RemoteLedger
 from .token_file import found_token
 
 _VERSIONS = "Is it a server with another version of Lapwing?"
-T = TypeVar("T")
-
-_LONGEST_TEXT = 200
 _POLL, _LONGEST_JOB = timedelta(seconds=1), timedelta(hours=24)
 
 
@@ -70,6 +81,20 @@ def connect(
     return Server(Link(url, found_token(token, token_file, url), seconds, certificates))
 
 
+@dataclass(frozen=True)
+class SourceOverview:
+    """A source that you may use: your roles, and what is left; ``left`` is None if it cannot be used now."""
+
+    name: str
+    roles: tuple[str, ...]
+    left: Budgets | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the source for JSON; amounts are exact texts."""
+        nothing = dict.fromkeys(("epsilon", "delta", "mine"))
+        return {"name": self.name, "roles": list(self.roles), **(nothing if self.left is None else self.left.to_dict())}
+
+
 class Server:
     """The sources of a server that you may use: ``server["visits"]``; make one with ``lw.connect``."""
 
@@ -82,9 +107,24 @@ class Server:
     @property
     def sources(self) -> list[str]:
         """The names of the sources that you may use."""
+        return list(self.roles)
+
+    @property
+    def roles(self) -> dict[str, list[str]]:
+        """The roles that you have, for each source that you may use."""
         told = self._link.get("sources")["sources"]
         with reading():
-            return [_text(each["name"]) for each in told]
+            return {text_of(each["name"]): [text_of(role) for role in list_of(each["roles"])] for each in told}
+
+    def overview(self) -> list[SourceOverview]:
+        """Return the sources that you may use, with your roles and what is left."""
+        return [SourceOverview(name, tuple(roles), self._left(name)) for name, roles in self.roles.items()]
+
+    def _left(self, name: str) -> Budgets | None:
+        try:
+            return RemoteLedger(self._link, name).budgets()
+        except (LedgerError, NotAllowed):  # or a role that was just taken away
+            return None
 
     @property
     def me(self) -> dict[str, Any]:
@@ -112,9 +152,9 @@ class RemoteSource:
     """A source on a server: plan, release and sql as for ``Source``; the analyst is the one whose token is used."""
 
     def __init__(self, link: Link, description: Mapping[str, Any]) -> None:
-        self._link = link
+        self._link, self._description = link, dict(description)
         with reading():
-            self.schema: Schema = schema_of(dict(description))
+            self.schema: Schema = schema_of(self._description)
             self._dialect = dialect(str(description.get("engine", "duckdb")))
 
     def __repr__(self) -> str:
@@ -141,16 +181,18 @@ class RemoteSource:
 
     def left(self) -> Fraction:
         """Return the ε that is left for you: of the total, or of your cap if that is less."""
-        found = self._link.get("sources", self.name, "budget")
-        with reading():
-            mine = [] if found["mine"] is None else [found["mine"]]
-            return min(exact.rational(each["remaining"]) for each in (found["epsilon"], *mine))
+        return self.ledger.budgets().remaining
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is public about the source, for JSON: what is declared, and which engine holds the table."""
+        described: dict[str, Any] = json.loads(json.dumps(self._description))
+        return described
 
     def example(self, rows: int = 10) -> dict[str, list[Any]]:
         """Return invented rows, as columns: made of the declarations alone, to try questions on."""
         found = self._link.get("sources", self.name, "example", rows=rows)["columns"]
         with reading():
-            return {name: _listed(cells) for name, cells in found.items()}
+            return {name: list_of(cells) for name, cells in found.items()}
 
     @by_name
     def plan(
@@ -230,14 +272,14 @@ class RemoteSource:
 
     def history(self) -> list[Entry]:
         """Return what you were charged for, without the answers."""
-        return _entries(self._link.get("sources", self.name, "history"))
+        return entries_of(self._link.get("sources", self.name, "history"))
 
     def recall(self, entry: int) -> Release:
         """Return the recorded answer of an entry; nothing is read or charged."""
         told = self._link.get("sources", self.name, "entries", str(entry), record="true")
         with reading():
             asked = {"entry": entry, "question": told.get("question"), "epsilon": told["epsilon"]}
-            plan = recorded_plan(self.schema, _entry(asked, told.get("answer")))
+            plan = recorded_plan(self.schema, entry_of(asked, told.get("answer")))
         if plan is None:
             raise InvalidSource(self.name, f"has no release in entry {entry} that can be shown", _VERSIONS)
         return _release(plan.on(self._dialect), {**told, "reused": False})
@@ -252,75 +294,27 @@ class RemoteSource:
             reason: why, for the owner and for auditors: a printable text of at most 500 characters.
         """
         body = {"epsilon": exact.text(exact.epsilon(epsilon)), "reason": reason}
-        return _cap_request(self._link.post("sources", self.name, "requests", body=body))
+        return cap_request_of(self._link.post("sources", self.name, "requests", body=body))
 
     def requests(self) -> list[CapRequest]:
         """Return your requests for a higher cap; for owners and auditors, all of them."""
         told = self._link.get("sources", self.name, "requests")["requests"]
-        return [_cap_request(each) for each in told]
+        return [cap_request_of(each) for each in told]
 
     def withdraw(self, request: int) -> CapRequest:
         """Take an open request of yours back."""
-        return _cap_request(self._link.call("DELETE", ("sources", self.name, "requests", str(request))))
+        return cap_request_of(self._link.call("DELETE", ("sources", self.name, "requests", str(request))))
 
     def grant(self, request: int, epsilon: Number | None = None, note: str | None = None) -> CapRequest:
         """Grant a request, for owners: the cap is now what was asked for, or the lower ``epsilon`` given."""
         amount = None if epsilon is None else exact.text(exact.epsilon(epsilon))
         body = {"epsilon": amount, "note": note}
-        return _cap_request(self._link.post("sources", self.name, "requests", str(request), "grant", body=body))
+        return cap_request_of(self._link.post("sources", self.name, "requests", str(request), "grant", body=body))
 
     def decline(self, request: int, note: str | None = None) -> CapRequest:
         """Decline a request, for owners: the cap stays as it is."""
         told = self._link.post("sources", self.name, "requests", str(request), "decline", body={"note": note})
-        return _cap_request(told)
-
-
-class RemoteLedger:
-    """The ledger of a source on a server: what is left, and for owners and auditors every entry."""
-
-    def __init__(self, link: Link, source: str) -> None:
-        self._link, self._source = link, source
-
-    def __repr__(self) -> str:
-        return f"RemoteLedger({self._source!r}, {self._link.url!r})"
-
-    def budget(self) -> Budget:
-        """Return the whole budget."""
-        told = self._link.get("sources", self._source, "budget")["epsilon"]
-        with reading():
-            return _budget(told)
-
-    @property
-    def total(self) -> Fraction:
-        """The ε that may ever be charged."""
-        return self.budget().total
-
-    @property
-    def spent(self) -> Fraction:
-        """The ε charged so far."""
-        return self.budget().spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """The ε that may still be charged."""
-        return self.budget().remaining
-
-    @property
-    def head(self) -> str:
-        """The hash of the last entry; keep it elsewhere, and give it to ``verify`` later."""
-        told = self._link.get("sources", self._source, "ledger", "head")["head"]
-        with reading():
-            return _text(told)
-
-    def entries(self) -> list[Entry]:
-        """Return all entries, without answers: for owners and auditors."""
-        return _entries(self._link.get("sources", self._source, "ledger"))
-
-    def verify(self, head: str | None = None) -> int:
-        """Let the server check all entries; return their number: for owners and auditors."""
-        told = self._link.get("sources", self._source, "ledger", "verify", head=head)["entries"]
-        with reading():
-            return _whole(told)
+        return cap_request_of(told)
 
 
 # --- what is sent ---
@@ -358,17 +352,17 @@ def _release(plan: Plan, told: Mapping[str, Any]) -> Release:
     plan = replace(plan, shown=WHOLE)
     with reading("The server's answer does not fit the question"):
         if told["reused"]:
-            held = _entry({"entry": told["entry"], "question": told["question"], "epsilon": told["epsilon"]})
+            held = entry_of({"entry": told["entry"], "question": told["question"], "epsilon": told["epsilon"]})
             earlier = recorded_plan(plan.schema, held)
             chosen = None if earlier is None else shown_of(plan, earlier)
             if chosen is None:
                 raise ValueError
             plan = chosen.on(plan.dialect)
         release = Release(
-            plan, _or_none(_whole, told["entry"]), bool(told["repeated"]), dict(told["answer"]),
-            _amount(told["remaining"]), _or_none(_text, told["analyst"]), completed=bool(told["completed"]),
-            recorded_at=_or_none(_text, told["recorded_at"]), modified_at=_or_none(_text, told["modified_at"]),
-            head=_or_none(_text, told["head"]), budget=_or_none(_budget, told["budget"]),
+            plan, or_none(whole_of, told["entry"]), bool(told["repeated"]), dict(told["answer"]),
+            amount_of(told["remaining"]), or_none(text_of, told["analyst"]), completed=bool(told["completed"]),
+            recorded_at=or_none(text_of, told["recorded_at"]), modified_at=or_none(text_of, told["modified_at"]),
+            head=or_none(text_of, told["head"]), budget=or_none(budget_of, told["budget"]),
         )  # fmt: skip
         release.cells  # noqa: B018  # cells that do not fit the plan are refused now
     return release
@@ -383,78 +377,10 @@ def _refuse_other(plan: Plan, told: Mapping[str, Any]) -> None:
 
 def _clipped(told: Mapping[str, Any], plan: Plan) -> Clipped:
     low, high = exact.rational(told["low"]), exact.rational(told["high"])
-    share, entry = _or_none(_share, told["share"]), _or_none(_whole, told["entry"])
+    share, entry = or_none(_share, told["share"]), or_none(whole_of, told["entry"])
     column = plan.bounded[plan.bounded.index(told["column"])]
     return Clipped(column, low, high, plan.schema.name, plan.query.where, share, entry)
 
 
 def _share(told: Mapping[str, Any]) -> Share:
-    return _or_none(_finite, told["value"]), _finite(told["low"]), _finite(told["high"])
-
-
-def _entries(told: Mapping[str, Any]) -> list[Entry]:
-    with reading():
-        return [_entry(each) for each in told["entries"]]
-
-
-def _entry(told: Mapping[str, Any], answer: Any = None) -> Entry:
-    return Entry(
-        number=_whole(told["entry"]),
-        time=_text(told.get("time", "")),
-        kind=_text(told.get("kind", "charge")),
-        analyst=_or_none(_text, told.get("analyst")),
-        question=told.get("question"),
-        epsilon=_amount(told.get("epsilon")),
-        delta=_amount(told.get("delta")),
-        note=_or_none(_text, told.get("note")),
-        spent=_amount(told.get("spent")) or Fraction(0),
-        hash=_text(told.get("hash", "")),
-        charge=_or_none(_whole, told.get("charge")),
-        answer=answer,
-        answered=bool(told.get("answered", answer is not None)),
-    )
-
-
-def _cap_request(told: Mapping[str, Any]) -> CapRequest:
-    with reading():
-        return CapRequest(
-            _whole(told["request"]), _text(told["time"]), _text(told["analyst"]), exact.rational(told["epsilon"]),
-            _text(told["reason"], LONGEST_REASON), _text(told["state"]), _or_none(_text, told["decided"]),
-            _amount(told["granted"]), _or_none(_text, told["note"]),
-        )  # fmt: skip
-
-
-def _budget(told: Mapping[str, Any]) -> Budget:
-    analyst = _or_none(_text, told.get("analyst"))
-    return Budget(analyst, exact.rational(told["total"]), exact.rational(told["spent"]))
-
-
-def _amount(told: object) -> Fraction | None:
-    return _or_none(exact.rational, told)
-
-
-def _text(told: object, longest: int = _LONGEST_TEXT) -> str:
-    """Return a text that is harmless in a terminal."""
-    if not isinstance(told, str) or not told.isprintable() or len(told) > longest:
-        raise ValueError
-    return told
-
-
-def _whole(told: object) -> int:
-    if not isinstance(told, int) or isinstance(told, bool):
-        raise TypeError
-    return told
-
-
-def _finite(told: object) -> float:
-    return float(exact.rational(told))
-
-
-def _listed(told: object) -> list[Any]:
-    if not isinstance(told, list):
-        raise TypeError
-    return told
-
-
-def _or_none(read: Callable[[Any], T], told: Any) -> T | None:
-    return None if told is None else read(told)
+    return or_none(finite_of, told["value"]), finite_of(told["low"]), finite_of(told["high"])

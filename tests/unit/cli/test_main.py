@@ -20,8 +20,9 @@ def test_every_command_has_help_with_an_example_or_a_title():
     for name in cli.main.commands:
         assert run(name, "--help").stdout.startswith(f"Usage: main {name}")
     assert set(cli.main.commands) == {
-        "access", "audit", "bounds", "check", "demo", "discover", "error", "explain", "init", "ledger", "noise",
-        "package", "plan", "plot", "release", "request", "sensitivity", "serve", "sign-in", "sign-out",
+        "access", "audit", "bounds", "check", "demo", "discover", "error", "explain", "history", "init", "ledger",
+        "noise", "package", "plan", "plot", "release", "request", "sensitivity", "serve", "sign-in", "sign-out",
+        "sources",
     }  # fmt: skip
 
 

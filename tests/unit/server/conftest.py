@@ -9,7 +9,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import uvicorn
 
+import lapwing as lw
 from lapwing.noise.entropy import EntropyForTests, SystemEntropy
 from lapwing.server.access import Access, invite
 from lapwing.server.app import Application
@@ -222,3 +224,28 @@ def serve_in():
 def serve(serve_in, folder):
     """The same for the prepared folder."""
     return partial(serve_in, folder)
+
+
+@pytest.fixture
+def live(folder, frozen_noise):
+    """A server on a port of this machine, in a thread; its address and the tokens."""
+    begun = []
+
+    def begin(**more):
+        config = uvicorn.Config(
+            Application(settings(folder, **more), write=lambda line: None), port=0, log_config=None, lifespan="on"
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        begun.append((server, thread))
+        while not server.started:
+            threading.Event().wait(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        tokens = json.loads((folder / "tokens.json").read_text())
+        return lambda who: lw.connect(f"http://127.0.0.1:{port}", tokens[who])
+
+    yield begin
+    for server, thread in begun:
+        server.should_exit = True
+        thread.join()

@@ -6,43 +6,15 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
-import uvicorn
 
 import lapwing as lw
 from lapwing.client.link import Link
 from lapwing.client.remote import RemoteSource
 from lapwing.client.token_file import found_token
-from lapwing.server.app import Application
 from lapwing.source import Source
 
 from ..cli.test_main import run
-from .conftest import ASKED, settings
-
-
-@pytest.fixture
-def live(folder, frozen_noise):
-    """A server on a port of this machine, in a thread; its address and the tokens."""
-    begun = []
-
-    def begin(**more):
-        config = uvicorn.Config(
-            Application(settings(folder, **more), write=lambda line: None), port=0, log_config=None, lifespan="on"
-        )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        begun.append((server, thread))
-        while not server.started:
-            threading.Event().wait(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        tokens = json.loads((folder / "tokens.json").read_text())
-        return lambda who: lw.connect(f"http://127.0.0.1:{port}", tokens[who])
-
-    yield begin
-    for server, thread in begun:
-        server.should_exit = True
-        thread.join()
-
+from .conftest import ASKED
 
 CALLS = [
     ((lw.count(name="n"), lw.mean("cost")), {"by": "ward"}),
@@ -264,8 +236,8 @@ def test_what_a_server_cannot_do_is_refused(live, monkeypatch, folder):
     url = live()("ana")._link.url
     monkeypatch.setenv("LAPWING_TOKEN", json.loads((folder / "tokens.json").read_text())["ana"])
     asked = ("release", "visits", ASKED, "--epsilon", "0.5")
-    said = run("--server", url, "ledger", "x", status=2).stderr
-    assert "--server is for plan, release, request, sign-in and sign-out" in " ".join(said.split())
+    said = run("--server", url, "check", "x", status=2).stderr
+    assert "check cannot ask a server: it reads the table itself" in " ".join(said.split())
     assert "--token-file is for --server" in run("--token-file", "x", *asked, status=2).stderr
     assert "whose token is used" in run("--server", url, *asked, "--analyst", "bob", status=2).stderr
     told = run("--server", url, "plan", "secrets", ASKED, "--epsilon", "1", "--format", "json", status=1).stderr

@@ -107,7 +107,7 @@ OTHERS = {
     "sensitivity": "public parameters alone", "noise": "below", "explain": "below", "ledger": "below",
     "plot": "the record alone", "serve": "the verbs of Python", "access": "people, tokens and caps: no question",
     "request": "a server, asked for a cap: no question", "sign-in": "a server: no question",
-    "sign-out": "a server: no question",
+    "sign-out": "a server: no question", "sources": "a server: no question", "history": "a server: no question",
 }  # fmt: skip
 """Other commands, and what they use."""
 

@@ -1,0 +1,208 @@
+"""What people do on a server from a terminal, against a real one: the same words as beside the table."""
+
+import json
+
+import pytest
+
+import lapwing as lw
+from lapwing.cli.main import main
+from lapwing.cli.remote import ASKS, CANNOT_ASK
+from lapwing.client.link import Link
+from lapwing.server.access import Access, invite
+from lapwing.server.permissions import Role
+from lapwing.server.store import AccessStore
+from lapwing.source import Source
+
+from ..cli.test_main import run
+from .conftest import ASKED
+
+NOTHING_HERE = "lapwing: There is nothing here that you may use. Nothing was read and nothing was charged.\n"
+
+
+@pytest.fixture
+def terminal(live, monkeypatch):
+    """A function that starts a server, and returns one that runs a command there for a person."""
+
+    def begin(**more):
+        connect = live(**more)
+
+        def asked(who, *words, status=0):
+            link = connect(who)._link
+            monkeypatch.setenv("LAPWING_TOKEN", link._token)
+            return run("--server", link.url, *words, status=status)
+
+        asked.connect = connect
+        return asked
+
+    return begin
+
+
+def as_json(done):
+    return json.loads(done.stdout)
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+# --- what there is ---
+
+
+def test_sources_are_those_of_a_person_with_role_and_what_is_left(terminal):
+    at = terminal()
+    at("ana", "release", "visits", ASKED, "--epsilon", "0.5")
+    (mine,) = as_json(at("ana", "sources", "--format", "json"))["sources"]
+    assert (mine["name"], mine["roles"]) == ("visits", ["analyst"])
+    assert (mine["mine"]["remaining"], mine["epsilon"]["remaining"], mine["delta"]["total"]) == ("1.5", "3.5", "0")
+    shown = words(at("ana", "sources").stdout)
+    assert "visits analyst 1.5 of 2 3.5 of 4" in shown
+    assert "secrets" not in shown
+    assert "visits auditor no cap 3.5 of 4" in words(at("audrey", "sources").stdout)
+    assert "no source that you may use" in at("oscar", "sources").stdout
+    assert as_json(at("oscar", "sources", "--format", "json")) == {"sources": []}
+
+
+def test_a_source_is_described_by_what_is_public(terminal, folder):
+    file = folder / "visits.toml"
+    file.write_text(
+        file.read_text().replace("[columns.cost]", '[columns.cost]\ntitle = "Cost of a visit"\nunit = "euro"').replace(
+            'keys = ["north", "south"]', 'keys = ["north", "south"]\nlabels = ["The north", "The [bold]south"]'
+        )
+    )  # fmt: skip
+    at, here = terminal(), Source.open(file)
+    told = as_json(at("ana", "sources", "visits", "--example", "3", "--format", "json"))
+    assert told.pop("example") == here.example(3)
+    assert told.pop("budget")["mine"]["remaining"] == "2"
+    assert told == {**here.describe(), "engine": "duckdb"}
+    assert told == at.connect("ana")["visits"].describe()
+    shown = words(at("ana", "sources", "visits").stdout)
+    for each in (
+        "visits protects each person (patient), who counts as at most 1 row", "number from 0 to 100 euro",
+        "Cost of a visit", "north (The north), south (The [bold]south); others: elsewhere",
+        "whole number from 0 to 120", "add_remove", "2 of 2 is left of your cap, and 4 of 4 of the total",
+    ):  # fmt: skip
+        assert each in shown
+    assert "Invented" not in shown
+    assert "You have no cap" in at("audrey", "sources", "visits").stdout
+    rows = at("ana", "sources", "visits", "--example", "3").stdout.partition("Invented rows")[2]
+    assert rows.count("person ") == 3
+    assert Source.open(file).ledger.spent == 0
+
+
+def test_a_column_with_many_keys_is_shown_in_part(terminal, folder):
+    file = folder / "visits.toml"
+    many = json.dumps([f"key {i}" for i in range(2000)])
+    file.write_text(file.read_text().replace('["north", "south"]', many))
+    at = terminal()
+    shown = words(at("ana", "sources", "visits").stdout)
+    assert "key 19, … 1,980 more: see --format json" in shown
+    assert len(as_json(at("ana", "sources", "visits", "--format", "json"))["columns"]["ward"]["keys"]) == 2000
+
+
+def test_a_wrong_number_of_invented_rows_is_refused(terminal):
+    at = terminal()
+    for wrong in ("0", "-1", "100000000"):
+        assert "rows" in at("ana", "sources", "visits", "--example", wrong, status=2).stderr
+    assert "give its NAME" in at("ana", "sources", "--example", "3", status=2).stderr
+
+
+def test_history_is_what_one_was_charged_for(terminal):
+    at = terminal()
+    at("ana", "release", "visits", ASKED, "--epsilon", "0.5")
+    at("bob", "release", "visits", "SELECT COUNT(*) FROM visits", "--epsilon", "0.25")
+    told = as_json(at("ana", "history", "visits", "--format", "json"))
+    history = at.connect("ana")["visits"].history()
+    assert told == {"source": "visits", "entries": [each.to_dict() for each in history]}
+    assert [each["epsilon"] for each in told["entries"]] == ["0.5"]
+    shown = words(at("ana", "history", "visits").stdout)
+    assert 'COUNT(*) FROM "visits" GROUP BY "ward" 0.5 yes' in shown
+    assert "1.5 of 2 is left of your cap, and 3.25 of 4 of the total" in shown
+
+
+# --- what is not there, or not allowed, or odd ---
+
+
+def test_what_is_not_there_and_what_is_not_yours_are_refused_alike(terminal):
+    at = terminal()
+    for command in ("sources", "history"):
+        for name in ("secrets", "none", "../me", "visits/ledger", "a b", "größe", "%2e", "?x=1#y", ""):
+            done = at("ana", command, name, status=1)
+            assert (done.stdout, done.stderr) == ("", NOTHING_HERE), (command, name)
+    assert at("audrey", "history", "visits", status=1).stderr == NOTHING_HERE
+    told = json.loads(at("ana", "sources", "none", "--format", "json", status=1).stderr)
+    assert told == {"error": "NotAllowed", "message": NOTHING_HERE[9:-1]}
+
+
+def test_names_with_odd_characters_work(terminal, folder):
+    access = Access(AccessStore(str(folder / "access.sqlite")))
+    names, files = ["größe", "my visits", "50%25", 'o\'neill "x" [red]', "x?y#z", "=1+1"], []
+    for i, name in enumerate(names):
+        table, file = f"odd{i}.csv", folder / f"odd{i}.toml"
+        (folder / table).write_bytes((folder / "visits.csv").read_bytes())
+        text = (folder / "visits.toml").read_text().replace('"visits"', json.dumps(name)).replace("visits.csv", table)
+        file.write_text(text)
+        Source.open(file).open_ledger().add_analyst("ana", 2)
+        invite(access, "ana", Role.ANALYST, [name], 30)
+        files.append(str(file))
+    at = terminal(sources=files)
+    listed = words(at("ana", "sources").stdout)
+    for name in names:
+        assert f"{name} analyst 2 of 2 4 of 4" in listed
+        assert at("ana", "sources", name).stdout.startswith(f"{name}   protects")
+        assert as_json(at("ana", "history", name, "--format", "json")) == {"source": name, "entries": []}
+
+
+def test_a_folder_with_the_name_of_a_source_is_not_in_its_way(terminal, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "visits").mkdir()
+    at = terminal()
+    assert "ε left: 2" in at("ana", "plan", "visits", ASKED, "--epsilon", "0.5").stdout
+    assert "is a directory" in run("plan", "visits", ASKED, "--epsilon", "0.5", status=2).stderr
+
+
+def test_a_source_whose_ledger_cannot_be_used_is_listed_without_budget(terminal, monkeypatch):
+    at = terminal()
+    get = Link.get
+
+    def damaged(link, *path, **query):
+        if path[-1] == "budget":
+            raise lw.errors.LedgerError("visits", "is damaged", "Ask the owner.")
+        return get(link, *path, **query)
+
+    monkeypatch.setattr(Link, "get", damaged)
+    assert "visits analyst cannot be used now" in words(at("ana", "sources").stdout)
+    assert as_json(at("ana", "sources", "--format", "json"))["sources"][0]["epsilon"] is None
+
+
+def test_what_a_server_sends_does_no_harm_in_a_terminal(terminal, monkeypatch):
+    at = terminal()
+    get, ugly = Link.get, "\x1b[31mred\x9b"
+
+    def odd(link, *path, **query):
+        told = get(link, *path, **query)
+        if path[-1] == "example":
+            told["columns"] = {ugly: [ugly, {ugly: 1}, None]}
+        elif path == ("sources",):
+            told["sources"][0]["name"] = ugly
+        return told
+
+    monkeypatch.setattr(Link, "get", odd)
+    done = at("ana", "sources", "visits", "--example", "3")
+    assert all(sign.isprintable() or sign == "\n" for sign in done.stdout)
+    assert "cannot be read" in at("ana", "sources", status=1).stderr
+
+
+# --- commands that cannot ask a server ---
+
+
+def test_every_command_asks_a_server_or_says_why_it_cannot():
+    assert {*ASKS, *CANNOT_ASK} == set(main.commands)
+    assert not {*ASKS} & {*CANNOT_ASK}
+    for command, why in CANNOT_ASK.items():
+        said = words(run("--server", "https://stats.example", command, "x", status=2).stderr)
+        assert f"{command} cannot ask a server: {why}" in said
+
+
+def test_without_a_server_the_commands_say_what_to_do():
+    assert "lapwing --server URL sources" in run("sources", status=2).stderr
+    assert "lapwing --server URL history NAME" in words(run("history", "visits", status=2).stderr)
