@@ -21,7 +21,7 @@ import click
 
 from .. import __version__, exact
 from .. import sensitivity as catalogue
-from ..errors import BudgetExceeded, LapwingError, RequestError
+from ..errors import BudgetExceeded, LapwingError, NotAllowed, NotSignedIn, RequestError
 from ..exact import text
 from ..noise.distributions import DiscreteLaplace, Laplace
 from ..noise.intervals import Error
@@ -44,6 +44,9 @@ from .sign_in import sign_in, sign_out
 from .sources import history, sources
 from .table import plan, release
 
+_REFUSED = RequestError, BudgetExceeded, NotAllowed, NotSignedIn
+"""Errors after which nothing was drawn and nothing was spent."""
+
 
 class Commands(click.Group):
     """A group that turns a LapwingError into its message and exit status, in the format asked for."""
@@ -62,7 +65,7 @@ class Commands(click.Group):
                 raise
             else:
                 click.echo(f"lapwing: {message}", err=True)
-            sys.exit(2 if usage or isinstance(error, (RequestError, BudgetExceeded)) else 1)
+            sys.exit(2 if usage or isinstance(error, _REFUSED) else 1)
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             sys.exit(130)  # 1 means that something failed

@@ -21,7 +21,7 @@ from typing import Any
 
 from .. import exact
 from ..engine.dialect import dialect
-from ..errors import InvalidSource, LedgerError, NotAllowed, ServerError
+from ..errors import InvalidSource, LedgerError, NotAllowed, NotSignedIn, ServerError
 from ..exact import Number
 from ..ledger.entry import Entry
 from ..ledger.requests import CapRequest
@@ -260,10 +260,18 @@ class RemoteSource:
                 advice = "It goes on there; ask the same question again for its answer, at no further charge."
                 raise ServerError(f"The server is not done with the question after {_LONGEST_JOB}", advice)
             Event().wait(_POLL.total_seconds())
-            job = self._link.get("sources", self.name, "jobs", str(job["job"]))
+            job = self._polled(job)
         if job["state"] != "done":
             raise refusal(job["error"] or "ServerError", job["message"] or f"The job is {job['state']}.")
-        return self._link.get("sources", self.name, "jobs", str(job["job"]), "result")
+        return self._polled(job, "result")
+
+    def _polled(self, job: Mapping[str, Any], *what: str) -> Any:
+        """Return how a job is doing, or its result; it may have been charged by now, whatever a refusal says."""
+        try:
+            return self._link.get("sources", self.name, "jobs", str(job["job"]), *what)
+        except (NotAllowed, NotSignedIn):
+            advice = "What was charged stays charged. With a valid token, ask the same question again for its answer."
+            raise ServerError("Your token or your role ended while the question was computed", advice) from None
 
     @by_name
     def sql(self, text: str, *, epsilon: Number, **options: Any) -> Release:

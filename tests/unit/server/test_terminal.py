@@ -1,6 +1,8 @@
 """What people do on a server from a terminal, against a real one: the same words as beside the table."""
 
 import json
+import threading
+from fractions import Fraction
 
 import pytest
 
@@ -8,6 +10,7 @@ import lapwing as lw
 from lapwing.cli.main import main
 from lapwing.cli.remote import ASKS, CANNOT_ASK
 from lapwing.client.link import Link
+from lapwing.engine.table import Table
 from lapwing.server.access import Access, invite
 from lapwing.server.permissions import Role
 from lapwing.server.store import AccessStore
@@ -126,11 +129,34 @@ def test_what_is_not_there_and_what_is_not_yours_are_refused_alike(terminal):
     at = terminal()
     for command in ("sources", "history"):
         for name in ("secrets", "none", "../me", "visits/ledger", "a b", "größe", "%2e", "?x=1#y", ""):
-            done = at("ana", command, name, status=1)
+            done = at("ana", command, name, status=2)
             assert (done.stdout, done.stderr) == ("", NOTHING_HERE), (command, name)
-    assert at("audrey", "history", "visits", status=1).stderr == NOTHING_HERE
-    told = json.loads(at("ana", "sources", "none", "--format", "json", status=1).stderr)
+    assert at("audrey", "history", "visits", status=2).stderr == NOTHING_HERE
+    told = json.loads(at("ana", "sources", "none", "--format", "json", status=2).stderr)
     assert told == {"error": "NotAllowed", "message": NOTHING_HERE[9:-1]}
+
+
+def test_a_token_that_is_none_is_refused(terminal, monkeypatch):
+    at = terminal()
+    monkeypatch.setenv("LAPWING_TOKEN", "lapwing_x")
+    done = run("--server", at.connect("ana")._link.url, "sources", status=2)
+    assert done.stderr == "lapwing: A valid token is needed. Nothing was read and nothing was charged.\n"
+
+
+def test_a_token_that_ends_while_a_question_is_computed_is_no_refusal_at_no_charge(terminal, monkeypatch, folder):
+    tally = Table.tally
+
+    def slow(*given, **named):
+        access = Access(AccessStore(str(folder / "access.sqlite")))
+        access.revoke(person="ana")
+        threading.Event().wait(2.5)
+        return tally(*given, **named)
+
+    monkeypatch.setattr(Table, "tally", slow)
+    at = terminal(seconds=1)
+    said = at("ana", "release", "visits", ASKED, "--epsilon", "0.5", status=1).stderr
+    assert "ended while the question was computed. What was charged stays charged." in said
+    assert Source.open(folder / "visits.toml").ledger.spent == Fraction(1, 2)
 
 
 def test_names_with_odd_characters_work(terminal, folder):
