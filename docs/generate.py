@@ -129,9 +129,9 @@ def names() -> str:
     parts.append("# What they return")
     for kind in (
         plan.Forecast, discover.KeyPlan, intervals.Error, intervals.Interval,
-        mechanism.ResponseEstimate, mechanism.OutputGrid, entry.Entry, entry.Budget, requests.CapRequest,
-        remote.Server, remote.SourceOverview, remote.RemoteSource, remote.RemoteLedger, remote_ledger.Budgets,
-        remote_ledger.LedgerRecord,
+        mechanism.ResponseEstimate, mechanism.OutputGrid, entry.Entry, entry.Budget, entry.LedgerRecord,
+        requests.CapRequest, remote.Server, remote.SourceOverview, remote.RemoteSource, remote.RemoteLedger,
+        remote_ledger.Budgets,
     ):  # fmt: skip
         parts.append(f"## {kind.__name__}\n\n{markdown(inspect.getdoc(kind))}")
         fields = getattr(kind, "__annotations__", {})

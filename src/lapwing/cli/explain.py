@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import sensitivity as catalogue
-from ..errors import InvalidRequest
 from ..exact import text
 from .output import confidence_option, format_option, print_json, rows_on_terminal, source_argument
+from .recorded import recorded
+from .remote import opened_source
 
 if TYPE_CHECKING:
     from ..plan.plan import Part, Plan
@@ -39,33 +40,28 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     """
     from ..release.bounds import Bounds
     from ..release.discover import Discovery
-    from ..release.recall import recall
     from ..release.result import Release
     from ..release.rows_per_person import RowsPerPerson
-    from ..source import Source
 
-    opened = Source.open(source)
-    found = recall(opened.schema, opened.ledger, entry)
-    if found is None:
-        advice = "Ask the same question again to complete it, at no charge."
-        raise InvalidRequest(f"Entry {entry} has no answer yet", advice)
+    opened = opened_source(source)
+    found = recorded(opened, entry)
     if isinstance(found, Discovery):
-        keys = replace(opened.beside(found).at(confidence), plan=found.plan.on(opened.dialect))
+        keys = replace(found.at(confidence), plan=found.plan.on(opened.dialect))
         if form == "json":
             print_json(plan=keys.plan.to_dict(), release=keys.to_dict())
         else:
             click.echo(_key_stages(keys))
         return
     if isinstance(found, RowsPerPerson):
-        people = replace(opened.beside(found), plan=found.plan.on(opened.dialect))
+        people = replace(found, plan=found.plan.on(opened.dialect))
         if form == "json":
             print_json(plan=people.plan.to_dict(), release=people.to_dict())
         else:
             click.echo(_row_stages(people))
         return
-    made = opened.beside(found.release if isinstance(found, Bounds) else found)
+    made = found.release if isinstance(found, Bounds) else found
     made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
-    shown = opened.beside(found) if isinstance(found, Bounds) else made
+    shown = found if isinstance(found, Bounds) else made
     if form == "json":
         print_json(plan=made.plan.to_dict(), release=shown.to_dict())
     else:

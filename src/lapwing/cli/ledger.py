@@ -14,11 +14,16 @@ import click
 
 from ..exact import text
 from .output import format_option, print_json, print_table
+from .remote import asked_server, asks_server
 
 if TYPE_CHECKING:
-    from ..ledger.entry import Entry
+    from ..client.remote_ledger import RemoteLedger
+    from ..ledger.entry import Entry, LedgerRecord
     from ..ledger.ledger import Ledger
     from ..ledger.requests import CapRequest
+
+_WHERE_KEPT = "a ledger is made, copied and put back where it is kept"
+_BY_OWNER = "the owner sets caps and the total on the pages of the server, or where the source file is"
 
 note_option = click.option("--note", metavar="TEXT", help="The reason, for those who read the ledger later.")
 
@@ -39,21 +44,29 @@ class LedgerGroup(click.Group):
 def ledger(ctx: click.Context, where: str, form: str) -> None:
     """Show or manage a ledger (privacy accountant): the budget and its history.
 
-    FILE is an SQLite file or a source file (.toml), URL a postgresql:// address.  The default command is show.
+    FILE is an SQLite file or a source file (.toml), URL a postgresql:// address.  The default command is show.  With
+    --server it is the name of a source, and show, verify, head, analysts and requests are for its owners and auditors.
 
     \b
     lapwing ledger visits.ledger create --epsilon 2
     lapwing ledger visits.ledger
     lapwing ledger visits.ledger verify --head 3f0c…
+    lapwing --server https://stats.example ledger visits verify
     """
     ctx.obj = where
     if ctx.invoked_subcommand is None:
         _show(_open(where), form)
 
 
-def _open(where: str) -> Ledger:
+def _open(where: str) -> Ledger | RemoteLedger:
+    return asked_server().source(where).ledger if asks_server() else _own(where)
+
+
+def _own(where: str, why: str = _WHERE_KEPT) -> Ledger:
+    """Return the ledger of a command that cannot ask a server."""
     from ..ledger.ledger import Ledger
 
+    _refuse_server(why)
     if where.endswith(".toml"):
         from ..source import Source
 
@@ -61,8 +74,15 @@ def _open(where: str) -> Ledger:
     return Ledger.open(where)
 
 
+def _refuse_server(why: str) -> None:
+    """Refuse --server, before anything is done."""
+    if asks_server():
+        raise click.UsageError(f"ledger {click.get_current_context().info_name} cannot ask a server: {why}")
+
+
 def _place(where: str) -> str:
     """Return where a ledger is or was; none is made."""
+    _refuse_server(_WHERE_KEPT)
     if not where.endswith(".toml"):
         return where
     from ..source import Source
@@ -79,6 +99,7 @@ def create(where: str, epsilon: str, delta: str | None, form: str) -> None:
     """Create a new ledger (or check that it exists with this total)."""
     from ..ledger.ledger import Ledger
 
+    _refuse_server(_WHERE_KEPT)
     _show(Ledger.open(where, epsilon, delta), form)
 
 
@@ -129,7 +150,7 @@ def backup(where: str, to: str, head: str | None, form: str) -> None:
     """
     from ..ledger.backup import back_up
 
-    last = back_up(_open(where), to, head)
+    last = back_up(_own(where), to, head)
     if form == "json":
         print_json(file=to, entries=last.number, head=last.hash)
     else:
@@ -176,7 +197,7 @@ def restore(where: str, backup: str, head: str | None, write_off: bool, form: st
 @click.pass_obj
 def total(where: str, epsilon: str, delta: str | None, note: str | None, form: str) -> None:
     """Set the total ε that may ever be spent, with an entry that everyone can see."""
-    _tell(_open(where).set_total(epsilon, delta, note), form)
+    _tell(_own(where, _BY_OWNER).set_total(epsilon, delta, note), form)
 
 
 @ledger.group(invoke_without_command=True)
@@ -200,7 +221,7 @@ def analysts(ctx: click.Context, form: str) -> None:
 @click.pass_obj
 def add(where: str, name: str, epsilon: str, note: str | None, form: str) -> None:
     """Add analyst NAME with a cap."""
-    _tell(_open(where).add_analyst(name, epsilon, note), form)
+    _tell(_own(where, _BY_OWNER).add_analyst(name, epsilon, note), form)
 
 
 @analysts.command()
@@ -211,7 +232,7 @@ def add(where: str, name: str, epsilon: str, note: str | None, form: str) -> Non
 @click.pass_obj
 def cap(where: str, name: str, epsilon: str, note: str | None, form: str) -> None:
     """Set the cap of analyst NAME."""
-    _tell(_open(where).set_cap(name, epsilon, note), form)
+    _tell(_own(where, _BY_OWNER).set_cap(name, epsilon, note), form)
 
 
 @ledger.group(invoke_without_command=True)
@@ -220,7 +241,8 @@ def cap(where: str, name: str, epsilon: str, note: str | None, form: str) -> Non
 def requests(ctx: click.Context, form: str) -> None:
     """List the requests for higher caps, or grant or decline one."""
     if ctx.invoked_subcommand is None:
-        print_requests(_open(ctx.obj).requests(), form)
+        opened = asked_server().source(ctx.obj) if asks_server() else _own(ctx.obj)
+        print_requests(opened.requests(), form)
 
 
 @requests.command()
@@ -231,7 +253,7 @@ def requests(ctx: click.Context, form: str) -> None:
 @click.pass_obj
 def grant(where: str, number: int, epsilon: str | None, note: str | None, form: str) -> None:
     """Grant the request of this NUMBER: the analyst's cap is now what was asked for, or less."""
-    _tell(_open(where).grant(number, epsilon, note), form)
+    _tell(_decided(where, "grant", number, epsilon, note), form)
 
 
 @requests.command()
@@ -241,11 +263,21 @@ def grant(where: str, number: int, epsilon: str | None, note: str | None, form: 
 @click.pass_obj
 def decline(where: str, number: int, note: str | None, form: str) -> None:
     """Decline the request of this NUMBER: the cap stays as it is."""
-    entry = _open(where).decline(number, note)
+    entry = _decided(where, "decline", number, note)
     if form == "json":
         print_json(**entry.to_dict())
     else:
         click.echo(f"entry {entry.number}: request {number} of {entry.analyst} is declined")
+
+
+def _decided(where: str, verb: str, number: int, *given: str | None) -> Entry:
+    """Grant or decline a request; return the entry that says so."""
+    if not asks_server():
+        entry: Entry = getattr(_own(where), verb)(number, *given)
+        return entry
+    source = asked_server().source(where)
+    getattr(source, verb)(number, *given)
+    return [each for each in source.ledger.entries() if (each.kind, each.charge) == (verb, number)][-1]
 
 
 def print_requests(found: Sequence[CapRequest], form: str) -> None:
@@ -262,13 +294,24 @@ def print_requests(found: Sequence[CapRequest], form: str) -> None:
     print_table("Requests for a higher cap", heads, rows)
 
 
-def _show(opened: Ledger, form: str) -> None:
-    entries, whole, delta = opened.entries(), opened.budget(), opened.delta
-    people = [each.to_dict() for each in opened.analysts()]
+def _record(opened: Ledger | RemoteLedger) -> LedgerRecord:
+    from ..ledger.entry import LedgerRecord
+    from ..ledger.ledger import Ledger
+
+    if not isinstance(opened, Ledger):
+        return opened.record()
+    people, entries = tuple(opened.analysts()), tuple(opened.entries())
+    return LedgerRecord(opened.where, opened.budget(), opened.delta, people, entries)
+
+
+def _show(opened: Ledger | RemoteLedger, form: str) -> None:
+    record = _record(opened)
+    entries, whole, delta = record.entries, record.epsilon, record.delta
+    people = [each.to_dict() for each in record.analysts]
     answers = {entry.charge: entry.number for entry in entries if entry.kind == "answer"}
     if form == "json":
         told = [{**e.to_dict(), "answered_by": answers.get(e.number)} for e in entries]
-        print_json(ledger=opened.where, epsilon=whole.to_dict(), delta=delta.to_dict(), analysts=people, entries=told)
+        print_json(ledger=record.where, epsilon=whole.to_dict(), delta=delta.to_dict(), analysts=people, entries=told)
         return
     left = f"ε: {text(whole.remaining)} left of {text(whole.total)}"
     left_delta = f", δ: {text(delta.remaining)} left of {text(delta.total)}" if delta.total else ""
@@ -281,7 +324,7 @@ def _show(opened: Ledger, form: str) -> None:
         if e.kind != "answer"
     ]  # fmt: skip
     heads = ["entry", "when (UTC)", "who", "what", *(["ε", "δ"] if both else ["ε"]), "spent", "answered"]
-    print_table(f"{opened.where}   {left}{left_delta}", heads, rows)
+    print_table(f"{record.where}   {left}{left_delta}", heads, rows)
     if people:
         _print_budgets("Analysts", people)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from ..errors import InvalidRequest
 from .compare import Compare, comparing_options
 from .output import confidence_option, format_option, print_json, source_argument
+from .recorded import recorded_release
+from .remote import opened_source
 
 FORMATS = ("csv", "parquet", "sdmx", "csvw", "xlsx", "html", "registry", "datapackage")
 """Those of ``exports.package``, which is imported when the command runs."""
@@ -60,26 +61,16 @@ def package(
     lapwing package visits.toml 2 --to visits-2026 --only csv --only csvw --suppress
     """
     from ..exports.package import names_of
-    from ..release.recall import recall
-    from ..release.result import Release
-    from ..source import Source
 
     if rounded and not nonnegative:
         raise click.UsageError("--rounded needs --nonnegative")
     if compare is not None and nonnegative:
         raise click.UsageError("--nonnegative is biased: leave it out of comparisons")
-    opened = Source.open(source)
+    opened = opened_source(source)
     places = [folder / name for name in names_of()]
     if any(opened.holds(place) or place.resolve() == Path(source).resolve() for place in places):
         raise click.UsageError(f"{folder} has the source, its table or its ledger: give another folder")
-    found = recall(opened.schema, opened.ledger, entry)
-    if found is None:
-        advice = "Ask the same question again to complete it, at no charge."
-        raise InvalidRequest(f"Entry {entry} has no answer yet", advice)
-    if not isinstance(found, Release):
-        advice = "`lapwing explain` shows what it found."
-        raise InvalidRequest(f"Entry {entry} is no release: it looked for keys, bounds or rows per person", advice)
-    made = opened.beside(found).at(confidence, simultaneous=simultaneous)
+    made = recorded_release(opened, entry).at(confidence, simultaneous=simultaneous)
     made = made.nonnegative(rounded=rounded) if nonnegative else made
     made = made.suppressed() if suppress else made
     answer = made if compare is None else compare(made)

@@ -11,6 +11,8 @@ import click
 from ..errors import InvalidRequest, OutputError
 from .compare import Compare, comparing_options
 from .output import Decorator, check_writable, confidence_option, source_argument
+from .recorded import recorded_release
+from .remote import ledger_of, opened_source
 
 if TYPE_CHECKING:
     from ..client.remote import RemoteSource
@@ -64,39 +66,22 @@ def plot(
     lapwing plot visits.toml 2 --difference ward=north,south --output difference.svg
     lapwing plot visits.toml --ledger --output budget.html
     """
-    from ..source import Source
-
     if of_ledger == (entry is not None):
         raise click.UsageError("give the number of an ENTRY, or --ledger")
     if of_ledger and (statistic, kind, table, compare, simultaneous) != (None, None, None, None, False):
         raise click.UsageError("--ledger takes --width and --theme alone: the other options are for an ENTRY")
-    opened = Source.open(source)
+    opened = opened_source(source)
     form = chart_form(output)
     check_chart(form, output, force, opened, source)
     if entry is None:
-        chart = opened.open_ledger().plot(theme=theme, width=width)
+        chart = ledger_of(opened).plot(theme=theme, width=width)
     else:
-        made = _recorded(opened, entry).at(confidence, simultaneous=simultaneous)
+        made = recorded_release(opened, entry).at(confidence, simultaneous=simultaneous)
         made = made if table is None else made.table(*_keys(table))
         shown = one_table(made, f"lapwing plot {source} {entry}") if compare is None else compare(made)
         chart = shown.plot(statistic, kind, theme=theme, width=width)
     write_chart(chart, form, output)
     click.echo(f"Wrote {output}.  Nothing was charged.", err=True)
-
-
-def _recorded(opened: Source, entry: int) -> Release:
-    """Return the release of an entry."""
-    from ..release.recall import recall
-    from ..release.result import Release
-
-    found = recall(opened.schema, opened.ledger, entry)
-    if found is None:
-        advice = "Ask the same question again to complete it, at no charge."
-        raise InvalidRequest(f"Entry {entry} has no answer yet", advice)
-    if not isinstance(found, Release):
-        advice = f"Choose another entry; `lapwing explain` shows entry {entry}."
-        raise InvalidRequest(f"Entry {entry} found keys or bounds, and is no release of statistics", advice)
-    return opened.beside(found)
 
 
 def one_table(made: Release, command: str) -> Release:

@@ -8,13 +8,16 @@ import click
 
 if TYPE_CHECKING:
     from ..client.remote import RemoteSource, Server
+    from ..client.remote_ledger import RemoteLedger
+    from ..ledger.ledger import Ledger
     from ..source import Source
 
-ASKS = ("sources", "history", "plan", "release", "request", "sign-in", "sign-out")
+ASKS = (
+    "sources", "history", "plan", "release", "explain", "plot", "package", "ledger", "request", "sign-in", "sign-out",
+)  # fmt: skip
 """The commands that can ask a server."""
 
 _READS_TABLE = "it reads the table itself, which stays with the owner of the source"
-_READS_LEDGER = "it reads the ledger, where the source file is"
 _NO_SOURCE = "it asks no source: leave out --server"
 _ON_THE_SERVER = "it is run where the server is, without --server"
 CANNOT_ASK = {
@@ -29,10 +32,6 @@ CANNOT_ASK = {
     "error": _NO_SOURCE,
     "noise": _NO_SOURCE,
     "sensitivity": _NO_SOURCE,
-    "explain": _READS_LEDGER,
-    "ledger": _READS_LEDGER,
-    "package": _READS_LEDGER,
-    "plot": _READS_LEDGER,
 }
 """Every other command, and why it cannot."""
 
@@ -82,6 +81,13 @@ def opened_source(source: str) -> Source | RemoteSource:
     from ..source import Source
 
     return Source.open(source)
+
+
+def ledger_of(opened: Source | RemoteSource) -> Ledger | RemoteLedger:
+    """Return the ledger of a source, whatever its total is."""
+    from ..source import Source
+
+    return opened.open_ledger() if isinstance(opened, Source) else opened.ledger
 
 
 def asked_by(analyst: str | None, progress: Any) -> dict[str, Any]:

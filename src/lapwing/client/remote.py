@@ -21,7 +21,7 @@ from typing import Any
 
 from .. import exact
 from ..engine.dialect import dialect
-from ..errors import InvalidSource, LedgerError, NotAllowed, NotSignedIn, ServerError
+from ..errors import InvalidRequest, InvalidSource, LedgerError, NotAllowed, NotSignedIn, ServerError
 from ..exact import Number
 from ..ledger.entry import Entry
 from ..ledger.requests import CapRequest
@@ -155,7 +155,7 @@ class RemoteSource:
         self._link, self._description = link, dict(description)
         with reading():
             self.schema: Schema = schema_of(self._description)
-            self._dialect = dialect(str(description.get("engine", "duckdb")))
+            self.dialect = dialect(str(description.get("engine", "duckdb")))
 
     def __repr__(self) -> str:
         return f"RemoteSource({self.name!r}, {self._link.url!r})"
@@ -214,7 +214,7 @@ class RemoteSource:
         plan = plan_asked(
             schema, statistics, by, where, epsilon=epsilon, error=error, weights=weights, objective=objective,
             confidence=confidence, rows=rows, intervals=intervals,
-        ).on(self._dialect)  # fmt: skip
+        ).on(self.dialect)  # fmt: skip
         body = _asked(statistics, by, where, weights, objective, confidence, intervals)
         body |= {"epsilon": None if epsilon is None else exact.text(exact.epsilon(epsilon)), "error": _error(error)}
         body |= {"rows": plan.rows, "rows_per_person": None if rows_per_person is None else schema.rows_per_person}
@@ -244,7 +244,7 @@ class RemoteSource:
         plan = plan_asked(
             self.schema, statistics, by, where, epsilon=epsilon, weights=weights, objective=objective,
             confidence=confidence, intervals=intervals,
-        ).on(self._dialect)  # fmt: skip
+        ).on(self.dialect)  # fmt: skip
         body = _asked(statistics, by, where, weights, objective, confidence, intervals)
         body |= {"epsilon": exact.text(plan.epsilon), "record": True}
         told = self._link.post("sources", self.name, "release", body=body)
@@ -285,12 +285,15 @@ class RemoteSource:
     def recall(self, entry: int) -> Release:
         """Return the recorded answer of an entry; nothing is read or charged."""
         told = self._link.get("sources", self.name, "entries", str(entry), record="true")
+        if "question" not in told:
+            advice = "The owner of the source can look at it where its file is: `lapwing explain`."
+            raise InvalidRequest(f"Entry {entry} found keys or bounds, and is no release of statistics", advice)
         with reading():
             asked = {"entry": entry, "question": told.get("question"), "epsilon": told["epsilon"]}
             plan = recorded_plan(self.schema, entry_of(asked, told.get("answer")))
         if plan is None:
             raise InvalidSource(self.name, f"has no release in entry {entry} that can be shown", _VERSIONS)
-        return _release(plan.on(self._dialect), {**told, "reused": False})
+        return _release(plan.on(self.dialect), {**told, "reused": False})
 
     # --- a higher cap ---
 

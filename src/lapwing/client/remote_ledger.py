@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..ledger.entry import Budget, Entry
+from ..ledger.entry import Budget, Entry, LedgerRecord
 from ..ledger.plots import ledger_chart
 from .answers import budget_of, entries_of, list_of, or_none, text_of, whole_of
 from .link import Link, reading
@@ -29,17 +29,6 @@ class Budgets:
         """Return the amounts for JSON, as exact texts."""
         mine = None if self.mine is None else self.mine.to_dict()
         return {"epsilon": self.epsilon.to_dict(), "delta": self.delta.to_dict(), "mine": mine}
-
-
-@dataclass(frozen=True)
-class LedgerRecord:
-    """A whole ledger at one moment: its totals, the caps of its analysts, and every entry, without answers."""
-
-    where: str
-    epsilon: Budget
-    delta: Budget
-    analysts: tuple[Budget, ...]
-    entries: tuple[Entry, ...]
 
 
 class RemoteLedger:

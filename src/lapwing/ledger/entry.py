@@ -80,6 +80,17 @@ class Budget:
         return amounts if self.analyst is None else {"analyst": self.analyst, **amounts}
 
 
+@dataclass(frozen=True)
+class LedgerRecord:
+    """A whole ledger: its totals, the caps of its analysts, and every entry, without answers."""
+
+    where: str
+    epsilon: Budget
+    delta: Budget
+    analysts: tuple[Budget, ...]
+    entries: tuple[Entry, ...]
+
+
 class After(NamedTuple):
     """What a ledger says after a charge: what is left of ε and of δ, when the answer was recorded, and its head."""
 

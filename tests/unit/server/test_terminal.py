@@ -122,6 +122,168 @@ def test_history_is_what_one_was_charged_for(terminal):
     assert "1.5 of 2 is left of your cap, and 3.25 of 4 of the total" in shown
 
 
+# --- what is recorded ---
+
+
+QUESTIONS = [
+    (ASKED, ()),
+    ("SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)", ()),
+    ("SELECT MEDIAN(age) AS middle FROM visits WHERE age > 20", ("--no-intervals",)),
+    ("SELECT SUM(cost) / COUNT(*) AS per_visit FROM visits", ()),
+]
+
+
+@pytest.fixture
+def asked_for(terminal):
+    """A server where ana has asked the questions, and the entries of their answers."""
+    at = terminal()
+    for sql, more in QUESTIONS:
+        at("ana", "release", "visits", sql, "--epsilon", "0.1", *more)
+    return at, [each["entry"] for each in as_json(at("ana", "history", "visits", "--format", "json"))["entries"]]
+
+
+def test_explain_is_that_of_the_source_file(asked_for, folder):
+    at, entries = asked_for
+    file = str(folder / "visits.toml")
+    assert len(entries) == len(QUESTIONS)
+    for entry in map(str, entries):
+        there = at("ana", "explain", "visits", entry, "--confidence", "0.8").stdout
+        here = run("explain", file, entry, "--confidence", "0.8").stdout
+        assert there.partition("ε left")[0] == here.partition("ε left")[0]
+        assert "3. Charged     ε = 0.1, entry" in there
+        one, two = (
+            as_json(done) for done in (
+                at("audrey", "explain", "visits", entry, "--format", "json"),
+                run("explain", file, entry, "--format", "json"),
+            )
+        )  # fmt: skip
+        assert one == two
+
+
+def test_charts_are_those_of_the_source_file(asked_for, folder, tmp_path):
+    at, entries = asked_for
+    file, charts = str(folder / "visits.toml"), [tmp_path / "there.vl.json", tmp_path / "here.vl.json"]
+    options = ("--statistic", "n", "--kind", "bars", "--theme", "dark", "--width", "300", "--confidence", "0.8")
+    for words in (
+        ("plot", "{}", str(entries[0]), *options),
+        ("plot", "{}", str(entries[0]), "--difference", "ward=north,south", "--simultaneous"),
+        ("plot", "{}", str(entries[1]), "--table", "ward"),
+        ("plot", "{}", "--ledger", "--width", "300"),
+    ):
+        there, here = ([word.format(name) for word in words] for name in ("visits", file))
+        done = at("olga", *there, "--output", str(charts[0]), "--force")
+        assert "Nothing was charged" in done.stderr
+        run(*here, "--output", str(charts[1]), "--force")
+        assert json.loads(charts[0].read_text()) == json.loads(charts[1].read_text()), words
+    picture = tmp_path / "a.svg"
+    at("ana", "plot", "visits", str(entries[0]), "--output", str(picture))
+    assert "north" in picture.read_text()
+    assert "exists" in at("ana", "plot", "visits", str(entries[0]), "--output", str(picture), status=2).stderr
+    refused = at("ana", "plot", "visits", str(entries[1]), "--output", str(tmp_path / "b.svg"), status=2)
+    assert f'lapwing plot visits {entries[1]} --table "' in refused.stderr
+    assert at("ana", "plot", "visits", "--ledger", "--output", str(tmp_path / "b.svg"), status=2).stderr == NOTHING_HERE
+    assert not (tmp_path / "b.svg").exists()
+
+
+def test_packages_are_those_of_the_source_file(asked_for, folder, tmp_path):
+    at, entries = asked_for
+    file, entry = str(folder / "visits.toml"), str(entries[0])
+    for more in (("--suppress", "--confidence", "0.8"), ("--share",)):
+        there, here = tmp_path / f"there {len(more)}", tmp_path / f"here {len(more)}"
+        told = as_json(at("ana", "package", "visits", entry, "--to", str(there), *more, "--format", "json"))
+        run("package", file, entry, "--to", str(here), *more)
+        assert sorted(each.name for each in there.iterdir()) == sorted(told["files"])
+        assert (there / "data.csv").read_text() == (here / "data.csv").read_text()
+    assert "is not empty" in at("ana", "package", "visits", entry, "--to", str(there), status=2).stderr
+    assert at.connect("ana")["visits"].ledger.spent == Fraction(4, 10)
+
+
+def test_the_ledger_is_shown_to_owners_and_auditors_as_the_file_shows_it(asked_for, folder):
+    at, _ = asked_for
+    file = str(folder / "visits.toml")
+    at("ana", "request", "visits", "--cap", "3", "--reason", "More.")
+    for who, *more in (
+        ("olga",), ("audrey", "show"), ("olga", "verify"), ("olga", "head"), ("audrey", "analysts"),
+        ("olga", "requests"),
+    ):  # fmt: skip
+        there, here = (*("ledger", "visits"), *more), (*("ledger", file), *more)
+        one, two = as_json(at(who, *there, "--format", "json")), as_json(run(*here, "--format", "json"))
+        assert {**one, "ledger": ""} == {**two, "ledger": ""}, more
+        shown, expected = at(who, *there).stdout.splitlines(), run(*here).stdout.splitlines()
+        assert shown[1:] == expected[1:]
+        assert shown[0].partition("   ε: ")[2] == expected[0].partition("   ε: ")[2]
+    head = at("audrey", "ledger", "visits", "head").stdout.strip()
+    assert "and the head is among them" in at("audrey", "ledger", "visits", "verify", "--head", head).stdout
+    said = at("audrey", "ledger", "visits", "verify", "--head", "0" * 64, status=1).stderr
+    assert "rolled back or rewritten" in said
+    assert str(folder) not in said
+    assert "visits   ε: 3.6 left of 4" in at("olga", "ledger", "visits", "--format", "table").stdout
+
+
+def test_an_analyst_sees_the_head_and_no_entries_of_others(asked_for):
+    at, entries = asked_for
+    for more in ((), ("show",), ("verify",), ("analysts",), ("requests", "grant", "1"), ("requests", "decline", "1")):
+        assert at("bob", "ledger", "visits", *more, status=2).stderr == NOTHING_HERE, more
+    assert len(at("bob", "ledger", "visits", "head").stdout.strip()) == 64
+    assert as_json(at("bob", "ledger", "visits", "requests", "--format", "json")) == {"requests": []}
+    for command in (("explain",), ("plot", "--output", "x.svg"), ("package", "--to", "x")):
+        for name, entry in (
+            ("visits", entries[0]),
+            ("visits", 1),
+            ("visits", 99),
+            ("visits", 0),
+            ("secrets", 2),
+            ("no", 2),
+        ):
+            done = at("bob", command[0], name, str(entry), *command[1:], status=2)
+            assert (done.stdout, done.stderr) == ("", NOTHING_HERE), (command, name, entry)
+
+
+def test_an_owner_decides_requests_from_a_terminal(terminal, folder):
+    at, file = terminal(), str(folder / "visits.toml")
+    asked = ("request", "visits", "--cap", "3", "--reason", "More.", "--format", "json")
+    first, second = (str(as_json(at(who, *asked))["requests"][0]["request"]) for who in ("ana", "bob"))
+    granted = at("olga", "ledger", "visits", "requests", "grant", first, "--epsilon", "2.5", "--note", "until May")
+    assert "cap of ana is now 2.5 (until May)" in granted.stdout
+    declined = as_json(at("olga", "ledger", "visits", "requests", "decline", second, "--format", "json"))
+    assert (declined["kind"], declined["analyst"], declined["charge"]) == ("decline", "bob", int(second))
+    assert declined == Source.open(file).ledger.entries()[-1].to_dict()
+    assert at("olga", "ledger", "visits", "requests", "grant", second, status=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (("create", "--epsilon", "1"), "made, copied and put back"),
+        (("backup", "x"), "made, copied and put back"),
+        (("restore", "x"), "made, copied and put back"),
+        (("total", "9"), "the owner sets caps and the total"),
+        (("analysts", "add", "eve", "--epsilon", "1"), "the owner sets caps and the total"),
+        (("analysts", "cap", "ana", "9"), "the owner sets caps and the total"),
+    ],
+)
+def test_what_is_done_to_a_ledger_where_it_is_cannot_ask_a_server(more, why):
+    said = words(run("--server", "https://stats.example", "ledger", "visits", *more, status=2).stderr)
+    name = more[0] if more[0] != "analysts" else more[1]
+    assert f"ledger {name} cannot ask a server: " in said
+    assert why in said
+
+
+def test_keys_and_bounds_that_an_owner_found_are_explained_where_the_file_is(terminal, folder):
+    source = Source.open(folder / "visits.toml")
+    source.ledger.set_total(4, "0.01")
+    found = [
+        source.bounds("cost", epsilon="0.5"), source.discover("ward", epsilon="0.5", delta="0.001"),
+        source.rows_per_person(epsilon="0.5"),
+    ]  # fmt: skip
+    at = terminal()
+    for each in found:
+        said = at("olga", "explain", "visits", str(each.entry), status=2).stderr
+        assert f"Entry {each.entry} found keys or bounds" in said
+        assert "`lapwing explain`" in said
+        assert at("ana", "explain", "visits", str(each.entry), status=2).stderr == NOTHING_HERE
+
+
 # --- what is not there, or not allowed, or odd ---
 
 
