@@ -63,16 +63,21 @@ class Entry:
 
 @dataclass(frozen=True)
 class Budget:
-    """A ceiling and what is left below it; ``analyst`` is None for the whole ledger."""
+    """A ceiling and what is left below it; ``analyst`` is None for the whole ledger.
+
+    ``left_of_all`` is what is left of the total of the ledger, if this is the cap of an analyst.
+    """
 
     analyst: str | None
     total: Fraction
     spent: Fraction
+    left_of_all: Fraction | None = None
 
     @property
     def remaining(self) -> Fraction:
-        """What may still be charged."""
-        return max(self.total - self.spent, Fraction(0))
+        """What may still be charged; for an analyst never more than what is left of the total."""
+        own = max(self.total - self.spent, Fraction(0))
+        return own if self.left_of_all is None else min(own, self.left_of_all)
 
     def to_dict(self) -> dict[str, str]:
         """Return the amounts for JSON, as exact texts."""
@@ -100,9 +105,12 @@ class After(NamedTuple):
     head: str
 
 
-def epsilon_budget(row: Row) -> Budget:
-    """Return the budget of ε after an entry."""
-    return Budget(None, Fraction(row["total"], NANO), Fraction(row["spent"], NANO))
+def epsilon_budget(row: Row, mine: Row | None = None) -> Budget:
+    """Return the budget of ε after an entry; that of an analyst, if ``mine`` is the last entry with their cap."""
+    whole = Budget(None, Fraction(row["total"], NANO), Fraction(row["spent"], NANO))
+    if mine is None:
+        return whole
+    return Budget(mine["analyst"], Fraction(mine["cap"], NANO), Fraction(mine["cap_spent"], NANO), whole.remaining)
 
 
 def delta_budget(row: Row) -> Budget:

@@ -136,15 +136,13 @@ class Ledger(BudgetChart, CapRequests):
         with self._turn() as turn:
             if analyst is None:
                 return epsilon_budget(turn.last)
-            row = self._analyst(turn.connection, analyst)
-            return Budget(analyst, Fraction(row["cap"], NANO), Fraction(row["cap_spent"], NANO))
+            return epsilon_budget(turn.last, self._analyst(turn.connection, analyst))
 
     def analysts(self) -> list[Budget]:
         """Return the budget of every analyst, by name."""
         with self._turn() as turn:
             names = turn.connection.scalars(store.ANALYSTS)
-            rows = [self._analyst(turn.connection, name) for name in sorted(set(names))]
-        return [Budget(row["analyst"], Fraction(row["cap"], NANO), Fraction(row["cap_spent"], NANO)) for row in rows]
+            return [epsilon_budget(turn.last, self._analyst(turn.connection, name)) for name in sorted(set(names))]
 
     def entries(self, *, answers: bool = False) -> list[Entry]:
         """Return all entries, in their order; with ``answers``, each charge holds its answer too."""

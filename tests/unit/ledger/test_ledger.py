@@ -142,6 +142,19 @@ def test_a_cap_can_be_lowered_below_what_is_spent_and_raised_again(where):
     assert ledger.verify() == 5
 
 
+def test_what_is_left_to_an_analyst_is_never_more_than_what_is_left_of_the_total(where):
+    ledger = Ledger.open(where, epsilon=2)
+    ledger.add_analyst("ana", 3)
+    ledger.add_analyst("bea", "0.5")
+    ledger.charge("a", "0.25", analyst="ana")
+    assert [each.remaining for each in ledger.analysts()] == [F("1.75"), F("0.5")]
+    assert ledger.budget("ana").to_dict()["remaining"] == "1.75"
+    ledger.charge("b", "1.5")
+    assert [each.remaining for each in ledger.analysts()] == [F("0.25"), F("0.25")]
+    ledger.set_total(1)
+    assert [each.remaining for each in ledger.analysts()] == [0, 0]
+
+
 def test_the_total_is_raised_by_an_entry_of_its_own_and_never_silently(where):
     ledger = Ledger.open(where, epsilon=1)
     with pytest.raises(errors.LedgerError, match="opened with the total ε = 2, but it has 1"):

@@ -100,6 +100,21 @@ def test_a_budget_that_is_spent_is_said_before_and_at_the_release(ana, server):
     assert html.escape(ASKED) in refused.text  # what was typed is still there
 
 
+def test_what_is_left_to_a_person_is_never_more_than_what_is_left_of_the_total(ana, server):
+    server.ledger.set_cap("ana", 9)
+    told = 'ε = 4 left</strong> <span class="quiet">of 9, 0 spent; no more is left of the total'
+    assert told in ana.get(ASK).text
+    assert "of 4 left to you; 3.5 after it" in ana.ask("plan").text
+    assert "3.5 is left to you" in ana.ask("release").text
+    assert "3.5 is left to you" in ana.ask("confirm").text
+    assert server.get("/api/v1/sources/visits/budget", "ana").json["mine"]["remaining"] == "3.5"
+    for who, path in (("ana", "/"), ("ana", "/sources/visits"), ("ana", "/sources/visits/history"),
+                      ("audrey", "/sources/visits/ledger")):  # fmt: skip
+        text = Visitor(server, who).get(path).text
+        assert "ε = 8.5 left" not in text, path
+        assert "ε = 3.5 left" in text, path
+
+
 def test_someone_without_a_cap_can_plan_and_releases_nothing(server):
     server.app.access.add_role("mona", "visits", Role.ANALYST)
     server.tokens["mona"] = server.app.access.make_token("mona").text

@@ -130,10 +130,9 @@ def quoted(name: str) -> str:
 
 
 def _left(request: Request) -> Fraction:
-    """Return what the caller may still spend."""
-    served, person = served_of(request), caller_of(request).person
-    mine, total = served.cap(person), served.ledger.budget()
-    return total.remaining if mine is None else min(mine.remaining, total.remaining)
+    """Return what the caller may still spend; without a cap, what is left of the total."""
+    served = served_of(request)
+    return (served.cap(caller_of(request).person) or served.ledger.budget()).remaining
 
 
 def _usual(left: Fraction) -> str:

@@ -90,12 +90,16 @@ def gauges(served: Served, caller: Caller) -> dict[str, Any]:
 
 
 def gauge(budget: Budget) -> dict[str, Any]:
-    """Return a total, what is spent and what is left, as exact texts; and the spent part of 100."""
+    """Return a total or a cap, what is spent and what is left, as exact texts; and the spent part of 100.
+
+    ``bound`` says that less is left than of the cap alone, since less is left of the total.
+    """
     part = Fraction(0) if not budget.total else min(Fraction(budget.spent) / Fraction(budget.total), Fraction(1))
     return {
         "total": exact.text(budget.total),
         "spent": exact.text(budget.spent),
         "remaining": exact.text(budget.remaining),
+        "bound": budget.remaining < budget.total - budget.spent,
         "percent": round(float(part) * 100, 1),
     }
 
