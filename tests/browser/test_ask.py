@@ -110,14 +110,20 @@ def test_an_analyst_plans_releases_and_repeats_until_the_budget_is_spent(page, s
     assert served.ledger.spent == Fraction(1, 2)
 
     ask(page, served, "0.6")
-    assert "0.5 is left for you" in page.inner_text("#plan")
+    assert "0.5 is left for you" in page.inner_text("#refusal[role=alert]")
+    assert page.evaluate("document.activeElement.id") == "refusal"
+    assert page.locator("#refusal a").get_attribute("href") == "/sources/visits/requests"
+    page.wait_for_selector("#plan:not(.updating) .curves circle")
+    assert page.evaluate(DOT_IS_LAST)
+    assert page.get_attribute("#slider", "aria-valuetext") == "ε = 0.6"
+    assert page.input_value("#slider") == page.get_attribute("#slider", "max")
     context.seen.look(page)
     ask(page, served, "0.5", "SELECT COUNT(*) FROM visits")
     leave(page, "#release .main")
     page.wait_for_selector("text=Released for")
     assert served.ledger.remaining > 0
     ask(page, served, "0.1")
-    assert "0 is left for you" in page.inner_text("#plan")
+    assert "0 is left for you" in page.inner_text("#refusal")
     assert served.ledger.spent == 1
 
     leave(page, "nav.source >> text=History")
@@ -126,6 +132,14 @@ def test_an_analyst_plans_releases_and_repeats_until_the_budget_is_spent(page, s
     leave(page, "tbody a >> nth=-1")
     assert "A recorded answer" in page.inner_text("main")
     context.seen.look(page)
+
+
+DOT_IS_LAST = """() => [...document.querySelectorAll(".curves svg")].every((each) => {
+  const points = each.querySelector("polyline").getAttribute("points").split(" ");
+  const dot = each.querySelector("circle");
+  return points.at(-1) === `${dot.getAttribute("cx")},${dot.getAttribute("cy")}`;
+})"""
+"""Whether the dot of each curve is at its end: what was asked is above all other values of ε that it is drawn for."""
 
 
 def test_answers_are_compared_and_downloaded(page, served, context, tmp_path):

@@ -100,6 +100,24 @@ def test_a_budget_that_is_spent_is_said_before_and_at_the_release(ana, server):
     assert html.escape(ASKED) in refused.text  # what was typed is still there
 
 
+def test_a_refusal_is_at_the_top_of_the_page_with_the_way_to_a_higher_cap_if_the_cap_is_why(ana, server):
+    link = '<a href="/sources/visits/requests">Ask the owner for a higher cap</a>'
+    for step in ("confirm", "release"):
+        page = ana.ask(step, epsilon="3").text
+        top = page.partition('role="alert"')[2].partition("All together")[0]
+        assert link in top, step
+        assert "autofocus" in top
+        assert "only 2 is left to you" in page.partition('id="plan-title"')[2]
+    for given in ({"epsilon": "x"}, {"sql": "SELECT AVG(salary) FROM visits"}, {"sql": ""}):
+        page = ana.ask("confirm", **given).text
+        assert '<p class="bad">' in page.partition('role="alert"')[2].partition("All together")[0], given
+        assert "There is no plan" in page
+        assert link not in page
+    assert "Set a higher cap" in Visitor(server, "olga").ask("confirm", epsilon="3").text
+    server.ledger.set_cap("ana", 9)
+    assert link not in ana.ask("confirm", epsilon="5").text  # the total is why
+
+
 def test_what_is_left_to_a_person_is_never_more_than_what_is_left_of_the_total(ana, server):
     server.ledger.set_cap("ana", 9)
     told = 'ε = 4 left</strong> <span class="quiet">of 9, 0 spent; no more is left of the total'

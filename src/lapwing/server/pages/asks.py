@@ -74,7 +74,8 @@ async def ask(request: Request) -> Response:
         shown = await _plan(request, fields)
     except (Refusal, LapwingError) as error:
         refusal = _told(request, error)
-        return _form(request, fields, status=refusal.status, refusal=refusal)
+        plan = await _plan_of_refused(request, fields) if refusal.name == "BudgetExceeded" else None
+        return _form(request, fields, status=refusal.status, plan=plan, refusal=refusal)
     return _form(request, fields, plan=shown)
 
 
@@ -85,7 +86,7 @@ async def follow(request: Request) -> Response:
         shown = await _plan(request, fields)
     except (Refusal, LapwingError) as error:
         refusal = _told(request, error)
-        return render(request, "plan-refused.html", refusal=refusal, **_more_budget(request, refusal))
+        return render(request, "plan-refused.html", refusal=refusal, **_more_budget(request, fields, refusal))
     return render(request, "plan.html", plan=shown, **_cap(request))
 
 
@@ -151,6 +152,14 @@ async def _plan(request: Request, fields: dict[str, str]) -> dict[str, Any]:
     return await planning.run(caller_of(request).counted, _planned, served, body, left)
 
 
+async def _plan_of_refused(request: Request, fields: dict[str, str]) -> dict[str, Any] | None:
+    """Return the plan of a question that costs too much; None if there is none."""
+    try:
+        return await _plan(request, fields)
+    except (Refusal, LapwingError):
+        return None
+
+
 def _planned(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]:
     """Return a plan for a template: each error, the curve, and what is left after; no data is read."""
     plan = planned(served, body)
@@ -178,7 +187,7 @@ def _planned(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]:
         "percent": 100.0 if not left else round(min(float(cost / left), 1.0) * 100, 1),
         "notes": plan["notes"],
         "sql": plan["sql"],
-        "curves": curves(served, body, plan, ladder(left)),
+        "curves": curves(served, body, plan, [*ladder(left), plan["epsilon"]]),
     }
 
 
@@ -242,7 +251,7 @@ def _form(
         example=shown_example(served),
         rows=EXAMPLE_ROWS,
         completion={"table": quoted(served.name), "words": _completions(served.name, shown)},
-        **_more_budget(request, refusal),
+        **_more_budget(request, fields, refusal),
         **_cap(request),
         **gauges(served, caller_of(request)),
     )
@@ -262,12 +271,17 @@ def _completions(source: str, columns: list[dict[str, Any]]) -> list[list[str]]:
     return [*found, *keys[:MOST_COMPLETED], *([word, ""] for word in words)]
 
 
-def _more_budget(request: Request, refusal: Refusal | None) -> dict[str, Any]:
-    """Return where to ask for more, if that is what is missing."""
-    short_of = refusal is not None and refusal.name == "BudgetExceeded" and not _cap(request)["lacks_cap"]
-    path = "/sources/{source}/requests"
-    there = short_of and has_page(request.scope, path)
-    return {"more_budget": path.replace("{source}", served_of(request).name) if there else None}
+def _more_budget(request: Request, fields: dict[str, str], refusal: Refusal | None) -> dict[str, Any]:
+    """Return where a higher cap is asked for, or for owners set, if the cap is why a question was refused."""
+    served, caller = served_of(request), caller_of(request)
+    cap = served.cap(caller.person)
+    if refusal is None or refusal.name != "BudgetExceeded" or cap is None:
+        return {"more_budget": None, "manages": False}
+    people = _cap(request)["people"]
+    path = people or f"/sources/{served.name}/requests"
+    there = people is not None or has_page(request.scope, "/sources/{source}/requests")
+    is_why = exact.rational(fields["epsilon"]) > cap.total - cap.spent
+    return {"more_budget": path if is_why and there else None, "manages": people is not None}
 
 
 def _cap(request: Request) -> dict[str, Any]:

@@ -37,12 +37,15 @@ def ladder(left: Fraction) -> list[str]:
 
 
 def curves(served: Served, asking: PlanBody, plan: Mapping[str, Any], values: Sequence[str]) -> list[dict[str, Any]]:
-    """Return, for each statistic, the curve of its error against ε, to be drawn; none if that would take long."""
+    """Return, for each statistic, the curve of its error against ε, to be drawn; none if that would take long.
+
+    ``values`` are the ε at which it is drawn.  The one that is asked is among them, so that the question is on it.
+    """
     if plan["groups"] > MOST_GROUPS:
         return []
     names = [each["name"] for each in plan["columns"]][:MOST_CURVES]
     margins: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    for value in values:
+    for value in sorted(set(values), key=Fraction):
         try:
             found = planned(served, asking.model_copy(update={"epsilon": value}))
         except LapwingError:

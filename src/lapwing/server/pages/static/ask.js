@@ -28,7 +28,10 @@
     }
     if (mine === newest) plan.classList.remove("updating");
   };
+  const refusal = at("refusal");
+  if (refusal) refusal.focus();
   const soon = () => {
+    if (refusal) refusal.hidden = true; // it was about the question as it was sent
     clearTimeout(waiting);
     newest++; // what is on its way is about what was there before
     plan.classList.add("updating");
@@ -39,23 +42,22 @@
   // --- ε ---
 
   const ladder = slider.dataset.ladder.split(" ");
-  const nearest = () => {
-    const wanted = Math.log(Number(epsilon.value));
-    let best = 0;
-    ladder.forEach((value, i) => {
-      if (Math.abs(Math.log(value) - wanted) < Math.abs(Math.log(ladder[best]) - wanted)) best = i;
-    });
-    slider.value = best;
-    slider.setAttribute("aria-valuetext", `ε = ${ladder[best]}`);
+  let steps = ladder;
+  const onSlider = () => { // what is typed becomes a step of its own, so that the slider is where the field is
+    const typed = epsilon.value.trim(), fits = Number(typed) > 0 && Number.isFinite(Number(typed));
+    steps = !fits || ladder.some(value => Number(value) === Number(typed)) ? ladder : [...ladder, typed].sort((a, b) => a - b);
+    slider.max = steps.length - 1;
+    slider.value = fits ? steps.findIndex(value => Number(value) === Number(typed)) : 0;
+    slider.setAttribute("aria-valuetext", fits ? `ε = ${typed}` : "ε is not a number above 0");
   };
   slider.addEventListener("input", () => {
-    epsilon.value = ladder[slider.value];
+    epsilon.value = steps[slider.value];
     slider.setAttribute("aria-valuetext", `ε = ${epsilon.value}`);
     soon();
   });
-  epsilon.addEventListener("input", () => { nearest(); soon(); });
+  epsilon.addEventListener("input", () => { onSlider(); soon(); });
   at("slider-part").hidden = false;
-  nearest();
+  onSlider();
 
   // --- controls write SQL ---
 
