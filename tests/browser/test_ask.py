@@ -103,6 +103,9 @@ def test_an_analyst_plans_releases_and_repeats_until_the_budget_is_spent(page, s
     chart = page.locator("figure.chart img")
     assert chart.evaluate("each => each.complete && each.naturalWidth > 100")
     assert page.locator("td.draw svg").count() == 6  # a bar for each number
+    assert re.fullmatch(r"/sources/visits/entries/\d+", urlsplit(page.url).path + urlsplit(page.url).query)
+    page.reload()  # neither asks again nor says again what was charged
+    assert "A recorded answer: nothing was charged." in page.inner_text("main")
     assert served.ledger.spent == Fraction(1, 2)
 
     ask(page, served, "0.5")  # at once, with no confirmation, and free

@@ -34,7 +34,10 @@ class Visitor:
         return look(self.server, path, self.cookie)
 
     def post(self, path, **fields):
-        return send(self.server, path, {"csrf": self.csrf, **fields}, self.cookie)
+        """Send a form; if the page of an entry is where it leads, return that page."""
+        answer = send(self.server, path, {"csrf": self.csrf, **fields}, self.cookie)
+        self.went = answer.headers.get("location", "") if answer.status == 303 else ""
+        return self.get(self.went) if "/entries/" in self.went else answer
 
     def ask(self, step, sql=ASKED, epsilon="0.5", **more):
         return self.post(ASK, step=step, sql=sql, epsilon=epsilon, **more)
@@ -195,10 +198,38 @@ def test_the_refusal_of_an_epsilon_that_was_typed_speaks_of_no_types_of_python(s
     assert "Decimal" not in message
 
 
+def test_a_release_goes_on_to_the_page_of_its_entry_which_says_once_what_was_done(ana, server):
+    ana.ask("release", simultaneous="1", suppress="1")
+    entry = max(each.number for each in server.ledger.entries() if each.kind == "charge")
+    path = f"/sources/visits/entries/{entry}"
+    assert ana.went == f"{path}?done=charged&simultaneous=1&suppress=1"
+    seen = ana.get(ana.went)
+    assert "Released for ε = 0.5." in seen.text
+    assert "error bars for all cells at once" in seen.text
+    assert "recorded answer of entry" not in seen.text
+    for step in ("confirm", "release"):
+        assert "You asked this before." in ana.ask(step).text
+        assert ana.went == f"{path}?done=repeated"
+    for words in ("", "?done=<b>", "?done=charged"):
+        page = ana.get(f"{path}{words}")
+        assert ("Released for" in page.text) == words.endswith("charged")
+        assert "<b>" not in page.text
+        assert hidden(page, "sql").startswith("SELECT")
+    assert server.ledger.spent == Fraction(1, 2)
+
+
+def test_what_no_entry_of_the_person_shows_is_shown_at_once(ana, server):
+    assert "Released for" in ana.ask("release", sql=f"{ASKED} ORDER BY n DESC LIMIT 1").text
+    assert ana.went == ""
+    bob = Visitor(server, "bob")
+    assert "A recorded answer: nothing was charged." in bob.ask("release").text
+    assert bob.went == ""
+
+
 def test_an_answer_has_views_comparisons_and_files_at_no_charge(ana, server):
-    page = ana.ask("release")
+    ana.ask("release")
     spent = server.ledger.spent
-    question = hidden(page, "question")
+    question = json.dumps({"sql": ASKED, "epsilon": "0.5"})
     seen = ana.post("/sources/visits/answer", question=question, simultaneous="1", suppress="1")
     assert "error bars for all cells at once" in seen.text
     keys = {"of": "ward\nnorth", "to": "ward\nsouth"}
@@ -215,10 +246,10 @@ def test_an_answer_has_views_comparisons_and_files_at_no_charge(ana, server):
 
 
 def test_all_files_of_an_answer_are_what_they_are_called(ana, server):
-    question = hidden(ana.ask("release"), "question")
+    question = hidden(ana.ask("release"), "entry")
     spent, made = server.ledger.spent, {}
     for kind in FILES:
-        answer = ana.post("/sources/visits/answer", question=question, file=kind)
+        answer = ana.post("/sources/visits/answer", entry=question, file=kind)
         assert answer.status == 200, (kind, answer.text)
         assert answer.headers["content-disposition"].startswith('attachment; filename="visits-')
         assert answer.headers["content-type"] == FILES[kind].media
@@ -237,7 +268,7 @@ def test_all_files_of_an_answer_are_what_they_are_called(ana, server):
     assert made["html"].startswith(b"<!DOCTYPE html>")
     assert b"<svg" in made["svg"]
     assert made["png"].startswith(b"\x89PNG")
-    assert ana.post("/sources/visits/answer", question=question, file="exe").status == 400
+    assert ana.post("/sources/visits/answer", entry=question, file="exe").status == 400
     assert server.ledger.spent == spent
 
 
@@ -254,7 +285,8 @@ def test_an_answer_that_was_not_released_is_not_shown(ana, server):
 
 
 def test_answers_of_others_are_seen_by_their_question_alone(ana, server):
-    question = hidden(ana.ask("release"), "question")
+    ana.ask("release")
+    question = json.dumps({"sql": ASKED, "epsilon": "0.5"})
     entry = max(each.number for each in server.ledger.entries() if each.kind == "charge")
     bob, audrey = Visitor(server, "bob"), Visitor(server, "audrey")
     assert bob.get(f"/sources/visits/entries/{entry}").status == 404

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ... import exact
 from ...charts.picture import picture
 from ...errors import LapwingError, MissingLibrary
 from ...release.comparison import Comparison
@@ -42,12 +44,27 @@ COMPARISONS = ("difference", "ratio", "share", "total")
 
 
 async def entry(request: Request, entry: str) -> Response:
-    """Show a recorded answer: mine, or for owners and auditors any."""
-    number = entry_number(entry)
+    """Show a recorded answer: mine, or for owners and auditors any.
+
+    The address may say which view is shown, and what was done just before: that changes words of the page alone.
+    """
+    number, said = entry_number(entry), request.query_params
+    done, views = said.get("done"), view_of(said)
     answer = await parts_of(request).planning.run(
-        caller_of(request).counted, recorded_answer, served_of(request), caller_of(request), number
+        caller_of(request).counted, _seen, served_of(request), caller_of(request), number, views
     )
-    return await answer_page(request, answer, entry=number)
+    charged = None
+    if isinstance(answer, Release) and done == "charged":
+        answer, charged = replace(answer, repeated=False), exact.text(answer.plan.epsilon)
+    return await answer_page(
+        request, answer, entry=number, charged=charged, views=views, asked_before=done == "repeated"
+    )
+
+
+def _seen(served: Served, caller: Caller, number: int, views: Mapping[str, bool]) -> Any:
+    """Return a recorded answer in a view."""
+    answer = recorded_answer(served, caller, number)
+    return _viewed(answer, views) if isinstance(answer, Release) else answer
 
 
 async def look_again(request: Request) -> Response:
@@ -92,9 +109,7 @@ def _looked_up(
     elif not number:
         raise _no_answer()
     else:
-        answer = recorded_answer(served, caller, entry_number(number))
-        if isinstance(answer, Release):
-            answer = _viewed(answer, views)
+        answer = _seen(served, caller, entry_number(number), views)
     compared = _compared(answer, form) if compare and isinstance(answer, Release) else None
     return answer, compared, asked, int(number) if not text else None
 
@@ -148,18 +163,22 @@ async def answer_page(
     entry: int | None = None,
     charged: str | None = None,
     form: Form | None = None,
+    views: Mapping[str, bool] | None = None,
+    asked_before: bool = False,
     compared: Comparison | None = None,
     refusal: Refusal | None = None,
 ) -> Response:
     """Return the page of an answer; ``charged`` is what it cost just now, None if nothing."""
     fields = {} if form is None else form.values()
+    sql, epsilon = _asked_again(request, answer, question)
     frame: dict[str, Any] = {
         "question": "" if question is None else question.model_dump_json(),
         "entry": entry,
-        "sql": "" if question is None else question.sql or "",
-        "epsilon": "" if question is None else str(question.epsilon),
+        "sql": sql,
+        "epsilon": epsilon,
         "charged": charged,
-        "views": view_of(fields if question is None else question.model_dump()),
+        "asked_before": asked_before,
+        "views": views or view_of(fields if question is None else question.model_dump()),
         "compare": {name: fields.get(name, "") for name in ("compare", "of", "to", "by")},
         "refusal": refusal,
         "left": None,
@@ -171,6 +190,15 @@ async def answer_page(
     status = 200 if refusal is None else refusal.status
     frame["left"] = _left(request)
     return render(request, "answer.html", status, **shown, **frame)
+
+
+def _asked_again(request: Request, answer: Any, question: ReleaseBody | None) -> tuple[str, str]:
+    """Return the SQL and the ε to begin another question with; nothing for those who ask none."""
+    if question is not None:
+        return question.sql or "", str(question.epsilon)
+    if not isinstance(answer, Release) or not caller_of(request).may(Permission.ASK, served_of(request).name):
+        return "", ""
+    return answer.plan.whole.query.text, exact.text(answer.plan.epsilon)
 
 
 def _left(request: Request) -> str | None:

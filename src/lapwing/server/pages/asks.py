@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from urllib.parse import urlencode
 
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -17,10 +18,12 @@ from starlette.responses import RedirectResponse, Response
 from ... import exact
 from ...errors import InvalidRequest, LapwingError
 from ...question.condition import FUNCTIONS
+from ...question.cut import WHOLE
 from ...question.spelling import quoted as quote
 from ...question.words import name_in_sql
+from ...release.result import Release
 from ..ask_routes import answer_or_job, inquiry_of
-from ..asking import PlanBody, ReleaseBody, planned
+from ..asking import Inquiry, PlanBody, ReleaseBody, planned
 from ..parts import caller_of, parts_of, served_of
 from ..permissions import Permission
 from ..refusals import Refusal, refusal_of
@@ -28,7 +31,7 @@ from ..routing import RouteDeclaration
 from ..sessions import Form, form_of
 from ..sources import Served
 from ..work import Answered
-from .answers import answer_page, view_of
+from .answers import VIEWS, answer_page, view_of
 from .columns import column_shown, is_grouping, is_number
 from .curve import curves, ladder, short
 from .home import EXAMPLE_ROWS, gauges, shown_example
@@ -199,7 +202,7 @@ async def _confirm(request: Request, fields: dict[str, str]) -> Response:
     inquiry = await inquiry_of(request, _asking(fields))
     known = await parts_of(request).planning.run(caller_of(request).counted, inquiry.known)
     if known is not None:
-        return await answer_page(request, known, question=inquiry.asking, charged=None)
+        return await _answered(request, inquiry, known, "repeated")
     shown = await _plan(request, fields)
     if _cap(request)["lacks_cap"] and inquiry.plan.parts:
         return render(request, "confirm.html", 409, fields=fields, plan=shown, **_cap(request))
@@ -222,7 +225,18 @@ async def _release(request: Request, fields: dict[str, str]) -> Response:
     if release is None:
         raise Refusal(409, "InvalidRequest", "The answer is recorded, and cannot be shown now. Ask again: it is free.")
     release = replace(release, repeated=found.repeated)  # it was made just now, and is read from its entry
-    cost = exact.text(inquiry.plan.epsilon) if inquiry.plan.parts and not found.repeated else None
+    return await _answered(request, inquiry, release, "repeated" if found.repeated else "charged")
+
+
+async def _answered(request: Request, inquiry: Inquiry, release: Release, done: str) -> Response:
+    """Go on to the page of the entry; show here what no entry of the person shows in the same way."""
+    entry = None if release.entry is None else inquiry.served.ledger.entry(release.entry)
+    mine = entry is not None and entry.analyst == inquiry.person
+    if mine and release.plan.released is None and inquiry.plan.shown == WHOLE:
+        views = [name for name in VIEWS if getattr(inquiry.asking, name)]
+        query = urlencode({"done": done, **dict.fromkeys(views, "1")})
+        return RedirectResponse(f"/sources/{inquiry.served.name}/entries/{release.entry}?{query}", 303)
+    cost = exact.text(inquiry.plan.epsilon) if inquiry.plan.parts and done == "charged" else None
     return await answer_page(request, release, question=inquiry.asking, charged=cost)
 
 
