@@ -1631,10 +1631,10 @@ MUTANTS = (
         "T27 T43",
         "identity/cuts",
         "source.py",
-        "        plan, cut = replace(plan, shown=WHOLE), plan.shown\n",
-        "        plan, cut = replace(plan, shown=WHOLE), plan.shown\n"
-        "        asked = plan.schema if cut.limit is None else replace(plan.schema, version=str(cut.limit))\n"
-        "        plan = replace(plan, schema=asked)\n",
+        "    plan, cut = replace(plan, shown=WHOLE), plan.shown\n",
+        "    plan, cut = replace(plan, shown=WHOLE), plan.shown\n"
+        "    asked = plan.schema if cut.limit is None else replace(plan.schema, version=str(cut.limit))\n"
+        "    plan = replace(plan, schema=asked)\n",
     ),
     Mutant(
         "the WHERE of a subquery is dropped",
@@ -2516,17 +2516,19 @@ MUTANTS = (
         "T25",
         "doors/server",
         "server/asking.py",
-        "epsilon=self.asking.epsilon, analyst=self.person, **self._named",
-        "epsilon=self.asking.epsilon, analyst=None, **self._named",
+        "release_planned(self.served.source, self.plan, analyst=self.person)",
+        "release_planned(self.served.source, self.plan, analyst=None)",
     ),
     Mutant(
         "a question that was answered is computed and charged again by the server",
         "T27",
         "doors/server",
         "server/asking.py",
-        "            *self._statistics, epsilon=self.asking.epsilon, analyst=self.person, **self._named\n",
-        "            *self._statistics, epsilon=self.asking.epsilon, analyst=self.person,\n"
-        '            **{**self._named, "where": f"x <= {10 + len(self.served.ledger.entries())}"}\n',
+        "        return self._shown(release_planned(self.served.source, self.plan, analyst=self.person))\n",
+        "        statistics, named = self.asking.arguments()\n"
+        '        named["where"] = f"x <= {10 + len(self.served.ledger.entries())}"\n'
+        "        asked = dict(epsilon=self.asking.epsilon, analyst=self.person, **named)\n"
+        "        return self._shown(self.served.source.release(*statistics, **asked))\n",
     ),
     Mutant(
         "the server says of a repeated question that it is new, with other numbers",

@@ -320,11 +320,7 @@ class Source:
             self.schema.anew(), statistics, by, where, epsilon=epsilon, weights=weights, objective=objective,
             confidence=confidence, intervals=intervals,
         )  # fmt: skip
-        plan, cut = replace(plan, shown=WHOLE), plan.shown
-        ledger = self.ledger if plan.parts else None
-        known = None if ledger is None else from_record(plan, ledger, analyst)
-        release = known or make_release(plan, self._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(release).at(confidence).showing(cut)
+        return release_planned(self, plan, analyst=analyst, progress=progress, entropy=entropy)
 
     @by_name
     def sql(self, text: str, *, epsilon: Number, analyst: str | None = None, **options: Any) -> Release:
@@ -457,6 +453,22 @@ class Source:
         check_joins(other.schema)
         check_within(other.schema)
         return other
+
+
+def release_planned(
+    source: Source,
+    plan: Plan,
+    *,
+    analyst: str | None = None,
+    progress: Progress | None = None,
+    entropy: Entropy = SYSTEM,
+) -> Release:
+    """Release what a plan of this source says: the rest of ``Source.release``, and all of it for those with a plan."""
+    plan, cut = replace(plan, shown=WHOLE), plan.shown
+    ledger = source.ledger if plan.parts else None
+    known = None if ledger is None else from_record(plan, ledger, analyst)
+    release = known or make_release(plan, source._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
+    return source.beside(release).at(plan.confidence).showing(cut)
 
 
 def _beside(file: Path, table: str) -> str:

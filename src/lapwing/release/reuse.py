@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from ..ledger.ledger import Ledger
 from ..ledger.search import charges_with
@@ -31,8 +32,19 @@ def from_record(plan: Plan, ledger: Ledger, analyst: str | None) -> Release | No
     """Return the answer to a question from the tables of an earlier one; None if there is none that has it."""
     asked = as_recorded(plan, ledger)
     own = ledger.find(asked, plan.epsilon, Fraction(0))
+    return None if own is not None and own.answered else _from_tables(asked, plan, ledger, analyst)
+
+
+def known_answer(plan: Plan, ledger: Ledger, analyst: str | None) -> Release | None:
+    """Return the answer to a question, its own or from the tables of an earlier one; None if there is none yet."""
+    asked = as_recorded(plan, ledger)
+    own = ledger.find(asked, plan.epsilon, Fraction(0))
     if own is not None and own.answered:
-        return None
+        return released(plan, ledger, own, analyst)
+    return _from_tables(asked, plan, ledger, analyst)
+
+
+def _from_tables(asked: dict[str, Any], plan: Plan, ledger: Ledger, analyst: str | None) -> Release | None:
     same = {name: value for name, value in asked.items() if name not in _PARTS}
     for entry in charges_with(ledger, '"tables":'):
         held = entry.question

@@ -22,9 +22,10 @@ from ..plan.plan import Plan
 from ..question.cut import WHOLE
 from ..question.sets import MOST_TABLES
 from ..question.statistic_json import keys_of, statistic_of, weights_of
-from ..release.pipeline import as_recorded, question, released
+from ..release.pipeline import question
 from ..release.result import Release
-from ..release.reuse import from_record
+from ..release.reuse import known_answer
+from ..source import release_planned
 from .refusals import Refusal, not_allowed
 from .sources import Served
 
@@ -135,8 +136,8 @@ class Inquiry:
     ) -> None:
         self.served, self.person, self.asking, self.token = served, person, asking, token
         self.counted = f"{person} {served.name}" if counted is None else counted
-        self._statistics, self._named = asking.arguments()
-        self.plan: Plan = plan_asked(served.schema.anew(), self._statistics, epsilon=asking.epsilon, **self._named)
+        statistics, named = asking.arguments()
+        self.plan: Plan = plan_asked(served.schema.anew(), statistics, epsilon=asking.epsilon, **named)
         if self.plan.groups > MOST_GROUPS:
             advice = "Ask for fewer keys at a time, or ask the owner to release it where the table is."
             raise TooLarge("The number of groups", f"{self.plan.groups:,}", f"{MOST_GROUPS:,}", advice)
@@ -151,14 +152,10 @@ class Inquiry:
         """Return the recorded answer, None if there is none; it costs nothing."""
         if not self.plan.parts:
             return None
-        ledger, plan = self.served.ledger, replace(self.plan, shown=WHOLE)
-        release = from_record(plan, ledger, self.person)
+        release = known_answer(replace(self.plan, shown=WHOLE), self.served.ledger, self.person)
         if release is None:
-            entry = ledger.find(as_recorded(plan, ledger), plan.epsilon)
-            if entry is None or not entry.answered:
-                return None
-            release = released(plan, ledger, entry, self.person)
-        return self._shown(self.served.source.beside(release).at(self.asking.confidence).showing(self.plan.shown))
+            return None
+        return self._shown(self.served.source.beside(release).at(self.plan.confidence).showing(self.plan.shown))
 
     def check_cost(self, most: Fraction | None) -> None:
         """Refuse a question above the server's ceiling, or of a person without a cap."""
@@ -177,11 +174,8 @@ class Inquiry:
             )  # fmt: skip
 
     def released(self) -> Release:
-        """Release it: charge, read, noise, record."""
-        asked = self.served.source.release(
-            *self._statistics, epsilon=self.asking.epsilon, analyst=self.person, **self._named
-        )
-        return self._shown(asked)
+        """Release it as it was planned: charge, read, noise, record."""
+        return self._shown(release_planned(self.served.source, self.plan, analyst=self.person))
 
     def _shown(self, release: Release) -> Release:
         """Return the view that is asked for."""

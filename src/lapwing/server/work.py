@@ -81,7 +81,7 @@ class Work:
 
     async def _answer(self, inquiry: Inquiry, check: Callable[[], None]) -> Answered:
         """Return the recorded answer; or wait for a turn, and compute one."""
-        known = await self._planning.run(inquiry.counted, _known, inquiry)
+        known = await self._planning.run(inquiry.counted, _known, inquiry, self._most)
         if known is not None:
             return known
         if self._closing:
@@ -90,7 +90,6 @@ class Work:
             raise Busy
         self._busy += 1
         try:
-            await run_in_threadpool(inquiry.check_cost, self._most)
             async with self._turn(inquiry.key), self._free:
                 if self._closing:
                     raise Stopping
@@ -127,9 +126,13 @@ class Work:
         await run_in_threadpool(self._pool.shutdown)
 
 
-def _known(inquiry: Inquiry) -> Answered | None:
+def _known(inquiry: Inquiry, most: Fraction | None) -> Answered | None:
+    """Return the recorded answer; None if there is none yet, and the question may cost what it does."""
     release = inquiry.known()
-    return None if release is None else _answered(inquiry, release)
+    if release is not None:
+        return _answered(inquiry, release)
+    inquiry.check_cost(most)
+    return None
 
 
 def _computed(inquiry: Inquiry, check: Callable[[], None]) -> Answered:

@@ -9,6 +9,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.engine.table import Table
+from lapwing.plan import asked
+from lapwing.plan.planning import make_plan
 from lapwing.server import models
 from lapwing.server.routing import is_page
 from lapwing.server.sources import Served, open_sources
@@ -56,6 +58,15 @@ def test_plan_and_release_are_those_of_python(server, folder, question):
     assert (released.json["remaining"], mine["remaining"]) == ("1.9", "3.9")  # of the cap of ana, and of the total
     assert source.ledger.entry(released.json["entry"]).analyst == "ana"
     assert CANARY not in released.text
+
+
+def test_a_question_is_planned_once_whether_it_is_new_or_repeated(server, monkeypatch):
+    planned = []
+    monkeypatch.setattr(asked, "make_plan", lambda *given, **named: planned.append(1) or make_plan(*given, **named))
+    for repeated in (False, True):
+        answer = server.post("/api/v1/sources/visits/release", "ana", {"sql": ASKED, "epsilon": "0.1"})
+        assert answer.json["repeated"] is repeated
+    assert len(planned) == 2
 
 
 def test_T27_a_repeated_question_is_free_for_everyone(server):
