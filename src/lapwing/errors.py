@@ -33,7 +33,7 @@ LapwingError
 ├── OutputError                an answer is recorded but could not be written
 ├── NotSignedIn                a server knows no such token, or it has expired or was revoked
 ├── NotAllowed                 a server has nothing of this name that this person may use
-├── ServerError                a server cannot be reached, is too busy, or failed
+├── ServerError                a server cannot be started or reached, is too busy, or failed
 ├── AccessError                the record of people and tokens is damaged, busy or out of reach
 └── EngineError                the engine failed; its own message is not shown, since it may quote a cell
 
