@@ -58,8 +58,8 @@ class Log:
         told = "This source is not served, all others are. Run lapwing check on its file."
         self._write({"time": now, "source": file, "failure": kind, "message": told})
 
-    def metrics(self, busy: int) -> str:
-        """Return the counts in the text format of Prometheus."""
+    def metrics(self) -> str:
+        """Return the counts in the text format of Prometheus; none of questions that are open, by which to time one."""
         lines = [
             "# HELP lapwing_requests_total Requests, by route and class of status.",
             "# TYPE lapwing_requests_total counter",
@@ -67,9 +67,6 @@ class Log:
         for (route, status), count in sorted(self._counts.items()):
             lines.append(f'lapwing_requests_total{{route="{route}",status="{status}"}} {count}')
         lines += [
-            "# HELP lapwing_questions_open Questions that are computed or wait.",
-            "# TYPE lapwing_questions_open gauge",
-            f"lapwing_questions_open {busy}",
             "# HELP lapwing_start_time_seconds When the server started, in seconds since 1970.",
             "# TYPE lapwing_start_time_seconds gauge",
             f"lapwing_start_time_seconds {self._since}",

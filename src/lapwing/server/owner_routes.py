@@ -149,8 +149,7 @@ async def health(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """Return counts of requests in the text format of Prometheus; nothing in them depends on data."""
-    parts = parts_of(request)
-    return Response(parts.log.metrics(parts.work.busy), media_type="text/plain; version=0.0.4")
+    return Response(parts_of(request).log.metrics(), media_type="text/plain; version=0.0.4")
 
 
 async def openapi(request: Request) -> Response:
