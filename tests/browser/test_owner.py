@@ -74,7 +74,7 @@ def test_a_request_is_made_and_granted_in_the_browser(chromium, served):
     with chromium.new_context() as context:
         page = served.sign_in(context, "ana")
         page.goto(f"{served.url}/sources/visits/requests")
-        page.fill("#wanted", "1.5")
+        page.fill("#cap", "1.5")
         page.fill("#reason", "The second wave of the survey.")
         page.get_by_role("button", name="Send the request").click()
         assert "Take back" in page.inner_text("main")

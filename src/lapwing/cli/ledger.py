@@ -215,24 +215,24 @@ def analysts(ctx: click.Context, form: str) -> None:
 
 @analysts.command()
 @click.argument("name")
-@click.option("--epsilon", required=True, metavar="NUMBER", help="The most ε that this analyst may spend.")
+@click.option("--cap", required=True, metavar="NUMBER", help="The most ε that this analyst may spend.")
 @note_option
 @format_option
 @click.pass_obj
-def add(where: str, name: str, epsilon: str, note: str | None, form: str) -> None:
+def add(where: str, name: str, cap: str, note: str | None, form: str) -> None:
     """Add analyst NAME with a cap."""
-    _tell(_own(where, _BY_OWNER).add_analyst(name, epsilon, note), form)
+    _tell(_own(where, _BY_OWNER).add_analyst(name, cap, note), form)
 
 
 @analysts.command()
 @click.argument("name")
-@click.argument("epsilon")
+@click.argument("cap")
 @note_option
 @format_option
 @click.pass_obj
-def cap(where: str, name: str, epsilon: str, note: str | None, form: str) -> None:
-    """Set the cap of analyst NAME."""
-    _tell(_own(where, _BY_OWNER).set_cap(name, epsilon, note), form)
+def cap(where: str, name: str, cap: str, note: str | None, form: str) -> None:
+    """Set the CAP of analyst NAME: the most ε that this analyst may spend."""
+    _tell(_own(where, _BY_OWNER).set_cap(name, cap, note), form)
 
 
 @ledger.group(invoke_without_command=True)
@@ -247,13 +247,13 @@ def requests(ctx: click.Context, form: str) -> None:
 
 @requests.command()
 @click.argument("number", type=int)
-@click.option("--epsilon", metavar="NUMBER", help="The new cap, if it is less than what was asked for.")
+@click.option("--cap", metavar="NUMBER", help="The new cap, if it is less than what was asked for.")
 @note_option
 @format_option
 @click.pass_obj
-def grant(where: str, number: int, epsilon: str | None, note: str | None, form: str) -> None:
+def grant(where: str, number: int, cap: str | None, note: str | None, form: str) -> None:
     """Grant the request of this NUMBER: the analyst's cap is now what was asked for, or less."""
-    _tell(_decided(where, "grant", number, epsilon, note), form)
+    _tell(_decided(where, "grant", number, cap, note), form)
 
 
 @requests.command()
@@ -287,7 +287,7 @@ def print_requests(found: Sequence[CapRequest], form: str) -> None:
         return
     heads = ["request", "when (UTC)", "who", "cap wanted", "why", "state", "granted", "note"]
     rows = [
-        [str(each.number), each.time.replace("T", " ").replace("+00:00", ""), each.analyst, text(each.epsilon),
+        [str(each.number), each.time.replace("T", " ").replace("+00:00", ""), each.analyst, text(each.cap),
          each.reason, each.state, _amount(each.granted), each.note or ""]
         for each in found
     ]  # fmt: skip

@@ -49,7 +49,7 @@ def cap_request_of(told: Mapping[str, Any]) -> CapRequest:
     """Return a request for a higher cap."""
     with reading():
         return CapRequest(
-            whole_of(told["request"]), text_of(told["time"]), text_of(told["analyst"]), exact.rational(told["epsilon"]),
+            whole_of(told["request"]), text_of(told["time"]), text_of(told["analyst"]), exact.rational(told["cap"]),
             text_of(told["reason"], LONGEST_REASON), text_of(told["state"]), or_none(text_of, told["decided"]),
             amount_of(told["granted"]), or_none(text_of, told["note"]),
         )  # fmt: skip

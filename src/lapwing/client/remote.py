@@ -297,14 +297,14 @@ class RemoteSource:
 
     # --- a higher cap ---
 
-    def request(self, epsilon: Number, reason: str) -> CapRequest:
+    def request(self, cap: Number, reason: str) -> CapRequest:
         """Ask the owner for a higher cap; the request and its reason are recorded in the ledger.
 
         Args:
-            epsilon: the cap that you want, above the one that you have.
+            cap: the one that you want, above the one that you have.
             reason: why, for the owner and for auditors: a printable text of at most 500 characters.
         """
-        body = {"epsilon": exact.text(exact.epsilon(epsilon)), "reason": reason}
+        body = {"cap": exact.text(exact.epsilon(cap)), "reason": reason}
         return cap_request_of(self._link.post("sources", self.name, "requests", body=body))
 
     def requests(self) -> list[CapRequest]:
@@ -316,10 +316,10 @@ class RemoteSource:
         """Take an open request of yours back."""
         return cap_request_of(self._link.call("DELETE", ("sources", self.name, "requests", str(request))))
 
-    def grant(self, request: int, epsilon: Number | None = None, note: str | None = None) -> CapRequest:
-        """Grant a request, for owners: the cap is now what was asked for, or the lower ``epsilon`` given."""
-        amount = None if epsilon is None else exact.text(exact.epsilon(epsilon))
-        body = {"epsilon": amount, "note": note}
+    def grant(self, request: int, cap: Number | None = None, note: str | None = None) -> CapRequest:
+        """Grant a request, for owners: the cap is now what was asked for, or the lower one given."""
+        amount = None if cap is None else exact.text(exact.epsilon(cap))
+        body = {"cap": amount, "note": note}
         return cap_request_of(self._link.post("sources", self.name, "requests", str(request), "grant", body=body))
 
     def decline(self, request: int, note: str | None = None) -> CapRequest:

@@ -234,13 +234,13 @@ class Ledger(BudgetChart, CapRequests):
 
     # --- the owner's entries ---
 
-    def add_analyst(self, name: str, epsilon: Number, note: str | None = None) -> Entry:
+    def add_analyst(self, name: str, cap: Number, note: str | None = None) -> Entry:
         """Add an analyst with a cap under the total."""
-        return self._set_cap(name, nano(epsilon), note, new=True)
+        return self._set_cap(name, nano(cap), note, new=True)
 
-    def set_cap(self, name: str, epsilon: Number, note: str | None = None) -> Entry:
+    def set_cap(self, name: str, cap: Number, note: str | None = None) -> Entry:
         """Set an analyst's cap, higher or lower; below what is spent, nothing is left."""
-        return self._set_cap(name, nano(epsilon), note, new=False)
+        return self._set_cap(name, nano(cap), note, new=False)
 
     def set_total(self, epsilon: Number, delta: Number | None = None, note: str | None = None) -> Entry:
         """Set the total that may ever be spent, by an entry that everyone can see."""

@@ -38,14 +38,14 @@ _STATES = {"grant": "granted", "decline": "declined", "withdraw": "withdrawn"}
 class CapRequest:
     """A request for a higher cap: ``state`` is open, granted, declined or withdrawn.
 
-    ``epsilon`` is the cap that was asked for and ``granted`` the one that was granted, at most that; ``note`` is what
-    the owner said to it.
+    ``cap`` is the one that was asked for and ``granted`` the one that was granted, at most that; ``note`` is what the
+    owner said to it.
     """
 
     number: int
     time: str
     analyst: str
-    epsilon: Fraction
+    cap: Fraction
     reason: str
     state: str = "open"
     decided: str | None = None
@@ -58,7 +58,7 @@ class CapRequest:
             "request": self.number,
             "time": self.time,
             "analyst": self.analyst,
-            "epsilon": exact.text(self.epsilon),
+            "cap": exact.text(self.cap),
             "reason": self.reason,
             "state": self.state,
             "decided": self.decided,
@@ -79,21 +79,21 @@ class CapRequests:
         def _sound(self, row: Row) -> Row: ...
         def _damaged(self, what: str) -> LedgerError: ...
 
-    def request(self, analyst: str, epsilon: Number, reason: str) -> Entry:
+    def request(self, analyst: str, cap: Number, reason: str) -> Entry:
         """Ask for a higher cap; it is recorded, and changes nothing until it is granted.
 
         Args:
             analyst: who asks; they have a cap already.
-            epsilon: the cap that is wanted, above the one there is.
+            cap: the one that is wanted, above the one there is.
             reason: why, for the owner and for auditors: a printable text of at most 500 characters.
         """
-        amount, name = nano(epsilon), printable(analyst, "analyst") or ""
+        amount, name = nano(cap), printable(analyst, "analyst") or ""
         why = printable(reason, "reason", LONGEST_REASON)
         with self._turn(write=True) as turn:
             mine = self._analyst(turn.connection, name)
             if amount <= mine["cap"]:
                 above = exact.text(Fraction(mine["cap"], NANO))
-                raise InvalidParameter(epsilon, "epsilon", f"the cap that you want, above the {above} that you have")
+                raise InvalidParameter(cap, "cap", f"above the {above} that you have")
             _refuse_many([each for each in self._listed(turn) if each.analyst == name])
             row = self._append(
                 turn, kind="request", analyst=name, epsilon=amount, note=why, cap=mine["cap"],
@@ -106,17 +106,17 @@ class CapRequests:
         with self._turn() as turn:
             return [each for each in self._listed(turn) if analyst in (None, each.analyst)]
 
-    def grant(self, request: int, epsilon: Number | None = None, note: str | None = None) -> Entry:
-        """Grant an open request: the analyst's cap is now what was asked for, or the lower ``epsilon`` given."""
-        amount = None if epsilon is None else nano(epsilon)
+    def grant(self, request: int, cap: Number | None = None, note: str | None = None) -> Entry:
+        """Grant an open request: the analyst's cap is now what was asked for, or the lower one given."""
+        amount = None if cap is None else nano(cap)
         with self._turn(write=True) as turn:
             asked, mine = self._open_request(turn, request)
-            granted = int(asked.epsilon * NANO) if amount is None else amount
-            if not mine["cap"] < granted <= asked.epsilon * NANO:
-                low, high = exact.text(Fraction(mine["cap"], NANO)), exact.text(asked.epsilon)
+            granted = int(asked.cap * NANO) if amount is None else amount
+            if not mine["cap"] < granted <= asked.cap * NANO:
+                low, high = exact.text(Fraction(mine["cap"], NANO)), exact.text(asked.cap)
                 if amount is None:
                     raise InvalidRequest(f"{asked.analyst} has a cap of {low} by now", "Decline the request.")
-                raise InvalidParameter(epsilon, "epsilon", f"above the cap of {low}, and at most the {high} asked for")
+                raise InvalidParameter(cap, "cap", f"above the present {low}, and at most the {high} asked for")
             row = self._append(
                 turn, kind="grant", analyst=asked.analyst, charge=asked.number, epsilon=granted,
                 note=printable(note, "note"), cap=granted, cap_spent=mine["cap_spent"],

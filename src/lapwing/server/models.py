@@ -233,7 +233,7 @@ class CapRequestAnswer(BaseModel):
     request: int
     time: str
     analyst: str
-    epsilon: str = Field(description="The cap that was asked for.")
+    cap: str = Field(description="The cap that was asked for.")
     reason: str
     state: Literal["open", "granted", "declined", "withdrawn"]
     decided: str | None
@@ -261,7 +261,7 @@ class CapWanted(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    epsilon: Amount
+    cap: Amount
     reason: str = Field(description="A printable text; owners and auditors read it.", max_length=LONGEST_REASON)
 
 
@@ -273,7 +273,7 @@ class Grant(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    epsilon: Amount | None = None
+    cap: Amount | None = None
     note: str | None = None
 
 

@@ -32,7 +32,7 @@ def make_request(request: Request, wanted: models.CapWanted) -> Response:
     served, caller = served_of(request), caller_of(request)
     if served.cap(caller.person) is None:
         raise Refusal(409, "InvalidRequest", "You have no cap yet: ask the owner for one.")
-    made = served.ledger.request(caller.person, wanted.epsilon, wanted.reason)
+    made = served.ledger.request(caller.person, wanted.cap, wanted.reason)
     return json_response(_one(request, made.number), 201)
 
 
@@ -47,7 +47,7 @@ def withdraw_request(request: Request, number: str) -> Response:
 def grant_request(request: Request, number: str, grant: models.Grant) -> Response:
     """Grant a request: the analyst's cap is now what was asked for, or the lower one given here."""
     served, asked = served_of(request), entry_number(number)
-    return _decided(request, asked, lambda: served.ledger.grant(asked, grant.epsilon, grant.note))
+    return _decided(request, asked, lambda: served.ledger.grant(asked, grant.cap, grant.note))
 
 
 def decline_request(request: Request, number: str, decline: models.Decline) -> Response:

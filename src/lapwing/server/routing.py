@@ -28,6 +28,9 @@ _REFUSALS = (400, 401, 404, 408, 409, 413, 429, 500, 503)
 _TEXT: dict[str, Any] = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 """What a route without a model answers."""
 
+_AMOUNTS = {"body.epsilon": "ε", "body.cap": "A cap"}
+"""Fields that are exact numbers, with what a refusal calls them."""
+
 OF_SERVER = (Permission.PUBLIC, Permission.SIGNED_IN, Permission.OPERATE, Permission.CREATE)
 """Permissions that belong to no source."""
 
@@ -129,7 +132,8 @@ def _unfit(error: RequestValidationError) -> Refusal:
     """Return which fields of a request do not fit; what was given for them is not repeated."""
     places = {".".join(str(part) for part in each["loc"][:2] if str(part).isidentifier()) for each in error.errors()}
     where = ", ".join(sorted(places))[:200]
-    advice = 'ε must be a text, such as "0.1". ' if "body.epsilon" in places else ""
+    amount = next((name for place, name in _AMOUNTS.items() if place in places), None)
+    advice = "" if amount is None else f'{amount} must be a text, such as "0.1". '
     return Refusal(
         400, "InvalidRequest", f"The request does not fit this route: see {where}. Nothing was read and nothing was "
         f"charged. {advice}The document /api/v1/openapi.json says what it takes.",

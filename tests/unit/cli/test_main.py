@@ -155,7 +155,7 @@ def ledger(path, *words: str, status: int = 0):
 def test_a_ledger_from_making_to_verifying(tmp_path):
     path = tmp_path / "visits.ledger"
     assert "2 left of 2" in ledger(path, "create", "--epsilon", "2").stdout
-    assert "cap of ana is now 0.5" in ledger(path, "analysts", "add", "ana", "--epsilon", "0.5").stdout
+    assert "cap of ana is now 0.5" in ledger(path, "analysts", "add", "ana", "--cap", "0.5").stdout
     told = ledger(path, "analysts", "cap", "ana", "1", "--note", "more work").stdout
     assert "cap of ana is now 1 (more work)" in told
     assert "total is now 3" in ledger(path, "total", "3", "--note", "board").stdout
@@ -177,7 +177,7 @@ def test_a_ledger_as_json(tmp_path):
     made = json.loads(ledger(path, "create", "--epsilon", "2", "--delta", "1e-6", "--format", "json").stdout)
     assert made["epsilon"] == {"total": "2", "spent": "0", "remaining": "2"}
     assert made["delta"]["remaining"] == "0.000001"
-    added = json.loads(ledger(path, "analysts", "add", "ana", "--epsilon", "1", "--format", "json").stdout)
+    added = json.loads(ledger(path, "analysts", "add", "ana", "--cap", "1", "--format", "json").stdout)
     assert (added["entry"], added["kind"], added["epsilon"]) == (2, "analyst", "1")
     for words in (["--format", "json"], ["show", "--format", "json"], ["--format", "json", "show"]):
         shown = json.loads(ledger(path, *words).stdout)

@@ -209,7 +209,7 @@ def test_explain_remembers_how_epsilon_was_split(visits):
 
 
 def test_an_analyst_has_a_cap(visits):
-    run("ledger", visits, "analysts", "add", "ana", "--epsilon", "0.5")
+    run("ledger", visits, "analysts", "add", "ana", "--cap", "0.5")
     run("release", visits, ASKED, "--epsilon", "0.4", "--analyst", "ana")
     assert (
         "ana"

@@ -34,7 +34,7 @@ def test_a_request_that_is_granted_raises_the_cap_and_nothing_before_does(ledger
     assert (ledger.budget("ana").total, ledger.budget("ana").remaining) == (Fraction(3, 2), 0)
     (found,) = ledger.requests()
     assert found.to_dict() == {
-        "request": asked, "time": found.time, "analyst": "ana", "epsilon": "1.5",
+        "request": asked, "time": found.time, "analyst": "ana", "cap": "1.5",
         "reason": "The second wave of the survey.", "state": "granted", "decided": entry.time, "granted": "1.5",
         "note": "for one year",
     }  # fmt: skip

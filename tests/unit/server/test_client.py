@@ -248,7 +248,7 @@ def test_a_higher_cap_is_asked_for_and_granted_by_client_and_terminal(live, fold
     connect = live()
     ana, olga = connect("ana")["visits"], connect("olga")["visits"]
     asked = ana.request("2.5", "A second survey.")
-    assert (asked.analyst, asked.epsilon, asked.state) == ("ana", Fraction(5, 2), "open")
+    assert (asked.analyst, asked.cap, asked.state) == ("ana", Fraction(5, 2), "open")
     assert olga.requests() == ana.requests() == [asked]
     assert olga.grant(asked.number, "2.25", note="until May").granted == Fraction(9, 4)
     assert ana.left() == Fraction(9, 4)
@@ -264,7 +264,7 @@ def test_a_higher_cap_is_asked_for_and_granted_by_client_and_terminal(live, fold
     number = str(json.loads(told)["requests"][0]["request"])
     file = str(folder / "visits.toml")
     assert number in run("ledger", file, "requests").stdout
-    assert "cap of ana is now 3" in run("ledger", file, "requests", "grant", number, "--epsilon", "3").stdout
+    assert "cap of ana is now 3" in run("ledger", file, "requests", "grant", number, "--cap", "3").stdout
     assert "granted" in run(*words).stdout
     last = json.loads(run(*words, "--cap", "5", "--reason", "No.", "--format", "json").stdout)["requests"][0]
     assert "is declined" in run("ledger", file, "requests", "decline", str(last["request"])).stdout

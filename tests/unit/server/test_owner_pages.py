@@ -78,14 +78,14 @@ def test_what_is_refused_is_told_on_the_page_of_the_form_and_changes_nothing(ser
 
 def test_a_request_is_made_and_granted_by_forms(server):
     hostile = '<script>alert(1)</script> "quoted" & {{ 7 * 7 }}'
-    assert post(server, "ana", "/requests", wanted="2.5", reason=hostile).status == 303
+    assert post(server, "ana", "/requests", cap="2.5", reason=hostile).status == 303
     page = shown(server, "olga", "/requests")
     assert "<script>alert" not in page.text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
     assert "{{ 7 * 7 }}" in page.text
     number = server.ledger.requests()[0].number
-    assert post(server, "olga", f"/requests/{number}/grant", granted="2.25", note="until May").status == 303
-    again = post(server, "olga", f"/requests/{number}/grant", granted="2.25")
+    assert post(server, "olga", f"/requests/{number}/grant", cap="2.25", note="until May").status == 303
+    again = post(server, "olga", f"/requests/{number}/grant", cap="2.25")
     assert again.status == 409
     assert "was granted before" in again.text
     mine = shown(server, "ana", "/requests").text
@@ -95,12 +95,12 @@ def test_a_request_is_made_and_granted_by_forms(server):
 
 
 def test_a_request_that_does_not_fit_is_shown_again_with_what_was_said(server):
-    answer = post(server, "ana", "/requests", wanted="1", reason="less than I have")
+    answer = post(server, "ana", "/requests", cap="1", reason="less than I have")
     assert answer.status == 400
     assert "above the 2 that you have" in answer.text
     assert 'value="less than I have"' in answer.text
-    assert post(server, "ana", "/requests", wanted="3", reason="x" * 501).status == 400
-    post(server, "ana", "/requests", wanted="3", reason="mine")
+    assert post(server, "ana", "/requests", cap="3", reason="x" * 501).status == 400
+    post(server, "ana", "/requests", cap="3", reason="mine")
     number = server.ledger.requests()[0].number
     assert post(server, "bob", f"/requests/{number}/withdraw").status == 404
     assert "mine" not in shown(server, "bob", "/requests").text.partition("<h2")[2].partition("Ask for")[0]
@@ -124,7 +124,7 @@ def test_pages_of_owners_are_not_there_for_others(server):
 def test_no_form_works_without_the_text_of_its_session(server):
     cookie, before = sign_in(server, "olga"), server.ledger.head
     for path in ("/people", "/people/ana/remove", "/people/ana/cap", "/total", "/requests"):
-        fields = {"cap": "3", "total": "9", "person": "eve", "role": "auditor", "wanted": "3", "reason": "x"}
+        fields = {"cap": "3", "total": "9", "person": "eve", "role": "auditor", "reason": "x"}
         assert send(server, f"{SOURCE}{path}", fields, cookie).status == 400
         right = {**fields, "csrf": csrf(server, cookie)}
         assert send(server, f"{SOURCE}{path}", right, cookie, origin="https://evil.example").status == 400
@@ -182,7 +182,7 @@ def test_the_page_of_a_token_says_the_address_to_send_along(server):
 def test_an_owner_sees_how_many_requests_are_open_on_the_first_page_and_beside_their_link(server):
     assert "open request" not in look(server, "/", sign_in(server, "olga")).text
     assert ">Requests</a>" in shown(server, "olga", "/people").text
-    assert post(server, "ana", "/requests", wanted="2.5", reason="a closer look").status == 303
+    assert post(server, "ana", "/requests", cap="2.5", reason="a closer look").status == 303
     assert "1 open request</a>" in look(server, "/", sign_in(server, "olga")).text
     assert ">Requests (1)</a>" in shown(server, "olga", "/people").text
     assert ">Requests (1)</a>" not in shown(server, "bob", "/requests").text  # who decides none

@@ -18,7 +18,7 @@ BODIES = {
     "total": {"epsilon": "5"},
     "{person}": {"role": "auditor"},
     "tokens": {"days": 1},
-    "requests": {"epsilon": "3", "reason": "a second survey"},
+    "requests": {"cap": "3", "reason": "a second survey"},
     "grant": {},
     "decline": {},
     "openid": {"id_token": "none"},

@@ -9,18 +9,18 @@ SOURCE = "/api/v1/sources/visits"
 REQUESTS = f"{SOURCE}/requests"
 
 
-def ask(server, who="ana", epsilon="2.5", reason="A second survey."):
-    return server.post(REQUESTS, who, {"epsilon": epsilon, "reason": reason})
+def ask(server, who="ana", cap="2.5", reason="A second survey."):
+    return server.post(REQUESTS, who, {"cap": cap, "reason": reason})
 
 
 def test_an_analyst_asks_and_the_owner_grants_less(server):
     made = ask(server)
     assert made.status == 201
     models.CapRequestAnswer(**made.json)
-    assert (made.json["analyst"], made.json["state"], made.json["epsilon"]) == ("ana", "open", "2.5")
+    assert (made.json["analyst"], made.json["state"], made.json["cap"]) == ("ana", "open", "2.5")
     number = made.json["request"]
     assert server.get(f"{SOURCE}/budget", "ana").json["mine"]["total"] == "2"
-    granted = server.post(f"{REQUESTS}/{number}/grant", "olga", {"epsilon": "2.25", "note": "until May"})
+    granted = server.post(f"{REQUESTS}/{number}/grant", "olga", {"cap": "2.25", "note": "until May"})
     assert (granted.status, granted.json["granted"], granted.json["note"]) == (200, "2.25", "until May")
     assert server.get(f"{SOURCE}/budget", "ana").json["mine"]["total"] == "2.25"
     assert server.get(REQUESTS, "ana").json["requests"] == [granted.json]
@@ -55,14 +55,16 @@ def test_neither_analysts_nor_owners_of_others_decide(server):
 
 
 def test_what_does_not_fit_is_refused(server):
-    for epsilon, reason in (
+    for cap, reason in (
         ("2", "no more than the cap"), ("nan", "x"), (2.5, "a float"), ("2.5", ""), ("2.5", "two\nlines"),
         ("2.5", "x" * 501), ("2.5", "\u202ereversed"), ("2.5", None),
     ):  # fmt: skip
-        assert ask(server, epsilon=epsilon, reason=reason).status == 400, (epsilon, reason)
-    assert server.post(REQUESTS, "ana", {"epsilon": "3", "reason": "x", "analyst": "bob"}).status == 400
+        assert ask(server, cap=cap, reason=reason).status == 400, (cap, reason)
+    assert server.post(REQUESTS, "ana", {"cap": "3", "reason": "x", "analyst": "bob"}).status == 400
+    assert 'A cap must be a text, such as "0.1".' in ask(server, cap=2.5).json["message"]
+    assert server.post(REQUESTS, "ana", {"epsilon": "3", "reason": "x"}).status == 400  # a cap is called cap
     number = ask(server).json["request"]
-    for body in ({"epsilon": "2.6"}, {"epsilon": "1"}, {"epsilon": 2.2}, {"note": "a\tb"}, {"more": 1}):
+    for body in ({"cap": "2.6"}, {"cap": "1"}, {"cap": 2.2}, {"note": "a\tb"}, {"more": 1}):
         assert server.post(f"{REQUESTS}/{number}/grant", "olga", body).status == 400, body
     for _ in range(4):
         assert ask(server).status == 201
@@ -75,7 +77,7 @@ def test_T25_of_owners_who_decide_at_once_one_does(server):
     def decide(end, body):
         told.append(server.post(f"{REQUESTS}/{number}/{end}", "olga", body).status)
 
-    ends = [("grant", {"epsilon": "2.25"}), ("grant", {}), ("decline", {})] * 3
+    ends = [("grant", {"cap": "2.25"}), ("grant", {}), ("decline", {})] * 3
     threads = [threading.Thread(target=decide, args=each) for each in ends]
     for each in threads:
         each.start()

@@ -114,8 +114,8 @@ OTHERS = {
 LEDGER: dict[str, dict[str, str]] = {
     "create": {"epsilon": "3", "delta": "0.1"},
     "total": {"epsilon": "4", "delta": "0.2", "note": "more"},
-    "analysts add": {"name": "eve", "epsilon": "0.5", "note": "new"},
-    "analysts cap": {"name": "eve", "epsilon": "0.7", "note": "higher"},
+    "analysts add": {"name": "eve", "cap": "0.5", "note": "new"},
+    "analysts cap": {"name": "eve", "cap": "0.7", "note": "higher"},
     "verify": {},
     "head": {},
     "show": {},

@@ -31,7 +31,7 @@ def _shown(request: Request, refusal: Refusal | None = None) -> Response:
     listed = []
     for each in reversed(request_routes.visible_requests(request)):
         budget = caps[each.analyst]
-        fields = {**each.to_dict(), "cap": exact.text(budget.total), "spent": exact.text(budget.spent)}
+        fields = {**each.to_dict(), "present": exact.text(budget.total), "spent": exact.text(budget.spent)}
         fields["time"] = each.time[:16].replace("T", " ") + " UTC"
         listed.append({**fields, "mine": each.analyst == caller.person, "open": each.state == "open"})
     said = form_of(request).values() if refusal is not None else {}
@@ -41,7 +41,7 @@ def _shown(request: Request, refusal: Refusal | None = None) -> Response:
         decided=[each for each in listed if not each["open"]],
         decides=caller.may(Permission.MANAGE, served.name), asks=caller.may(Permission.ASK, served.name),
         sees_all=caller.may(Permission.AUDIT, served.name), longest=LONGEST_REASON,
-        cap=None if cap is None else exact.text(cap.total), wanted=said.get("wanted", ""),
+        present=None if cap is None else exact.text(cap.total), cap=said.get("cap", ""),
         reason=said.get("reason", ""),
     )  # fmt: skip
 
@@ -51,7 +51,7 @@ def send_request(request: Request) -> Response:
     form = form_of(request)
 
     def act() -> None:
-        wanted = models.CapWanted(epsilon=form.one("wanted"), reason=form.one("reason"))
+        wanted = models.CapWanted(cap=form.one("cap"), reason=form.one("reason"))
         request_routes.make_request(request, wanted)
 
     return acting(request, act, _here(request), _shown)
@@ -67,7 +67,7 @@ def send_grant(request: Request, number: str) -> Response:
     form = form_of(request)
 
     def act() -> None:
-        grant = models.Grant(epsilon=form.one("granted") or None, note=form.one("note") or None)
+        grant = models.Grant(cap=form.one("cap") or None, note=form.one("note") or None)
         request_routes.grant_request(request, number, grant)
 
     return acting(request, act, _here(request), _shown)
