@@ -2589,6 +2589,22 @@ MUTANTS = (
         "    return f\"{method} {scope['path'] if route else UNKNOWN}\"\n",
     ),
     Mutant(
+        "a file that a link leads to is another table, with a budget of its own",
+        "T46",
+        "doors/server",
+        "engine/given.py",
+        "            return bool(mine & others)\n        return self.holds",
+        "            return self.path == other.path\n        return self.holds",
+    ),
+    Mutant(
+        "sources of one table and two ledgers are served beside each other if their tables are spelled differently",
+        "T46",
+        "doors/server",
+        "server/sources.py",
+        "    if one.source.shares_rows_with(other.source):\n",
+        '    if repr(one.source).partition(", ")[2] == repr(other.source).partition(", ")[2]:\n',
+    ),
+    Mutant(
         "a statistic without a share counts twice beside one that has it",
         "T29",
         "laws/shares",

@@ -219,6 +219,11 @@ class Source:
         tables = [self._table, *self._table.joined.values()]
         return file.resolve() == Path(self._place.where).resolve() or any(each.holds(file) for each in tables)
 
+    def shares_rows_with(self, other: Source) -> bool:
+        """Return whether two sources have a private table in common, or a file of one; look-ups are public."""
+        mine, others = ([each._table, *each._table.joined.values()] for each in (self, other))
+        return any(one.shares_rows_with(another) for one in mine for another in others)
+
     @by_name
     def plan(
         self,

@@ -92,6 +92,9 @@ class DuckDBTable(Table):
     def holds(self, file: Path) -> bool:
         return self.given.holds(file)
 
+    def shares_rows_with(self, other: Table) -> bool:
+        return isinstance(other, DuckDBTable) and self.given.shares_rows_with(other.given)
+
     def modified(self) -> datetime | None:
         return self.given.modified()
 

@@ -97,6 +97,10 @@ class Readable(ABC):
         """Return whether a file is, or if it is made will be, one of the table's."""
         return False
 
+    def shares_rows_with(self, other: Readable) -> bool:
+        """Return whether both have a file in common, whatever it is called, or are called the same."""
+        return repr(self) == repr(other)
+
     def modified(self) -> datetime | None:
         """Return when its files were last modified."""
         return None
@@ -146,8 +150,23 @@ class Files(Readable):
         return Path(*takewhile(lambda part: not has_magic(part), path.parts))
 
     def holds(self, file: Path) -> bool:
-        same = file.resolve() == Path(self.path).resolve()
-        return same or (has_magic(self.path) and fnmatch(str(file.resolve()), str(Path(self.path).resolve())))
+        return is_named(file, self.path) or _identity(file) in self._identities()
+
+    def shares_rows_with(self, other: Readable) -> bool:
+        if not isinstance(other, Files):
+            return False
+        mine, others = self._identities(), other._identities()
+        if mine and others:
+            return bool(mine & others)
+        return self.holds(Path(other.path)) or other.holds(Path(self.path))
+
+    def _identities(self) -> set[tuple[int, int] | None]:
+        """Return what its files are, whatever they are called; of those that cannot be reached, nothing."""
+        try:
+            files = self.paths
+        except (OSError, Problem, ValueError):
+            files = named_files(self.path)
+        return {_identity(Path(file)) for file in files} - {None}
 
     def modified(self) -> datetime | None:
         try:
@@ -161,6 +180,23 @@ class Files(Readable):
 
 
 CHANGED = ("has a file that was changed while it was read", "Wait until it is completely written, and ask again.")
+
+
+def is_named(file: Path, path: str) -> bool:
+    """Return whether a path or glob names a file, also by another name (a link), or would if it were there."""
+    place, wanted, own = str(file.resolve()), str(Path(path).resolve()), _identity(file)
+    if place == wanted or (has_magic(path) and fnmatch(place, wanted)):
+        return True
+    return own is not None and any(own == _identity(Path(each)) for each in named_files(path))
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Return what a file is, whatever it is called; None if it cannot be reached."""
+    try:
+        status = file.stat()
+    except (OSError, ValueError):
+        return None
+    return (status.st_dev, status.st_ino)
 
 
 def stamp(file: str) -> tuple[int, ...]:
@@ -180,7 +216,7 @@ def check_regular(file: str) -> None:
 
 def matching(path: str) -> list[str]:
     """Return the file of this name, or those that the glob names, in their order; refuse a name without a file."""
-    files = [path] if Path(path).exists() or not has_magic(path) else sorted(glob(path, recursive=True))  # noqa: PTH207
+    files = named_files(path)
     if not files or not Path(files[0]).exists():
         advice = "Look at what `table` names."
         if any(part.startswith("~") for part in Path(path).parts):
@@ -189,3 +225,8 @@ def matching(path: str) -> list[str]:
             advice = "No file matches this pattern. `*` stands for a part of a name, `**` for any folders."
         raise Problem(f'could not be opened: there is no file "{path}"', advice)
     return files
+
+
+def named_files(path: str) -> list[str]:
+    """Return the file of this name, whether it is there or not, or those that the glob names, in their order."""
+    return [path] if Path(path).exists() or not has_magic(path) else sorted(glob(path, recursive=True))  # noqa: PTH207

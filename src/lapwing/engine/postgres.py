@@ -29,7 +29,7 @@ from .dialect import POSTGRES
 from .joins import join_name, look_ups_read, people_read
 from .look_up import written_cell
 from .reading import EXACT, MARK
-from .table import Field, Problem, T, Table, added, interruptible, quiet, whole_columns
+from .table import Field, Problem, T, Table, added, interruptible, quiet, same_relation, whole_columns
 
 _SETTINGS = """
 SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD';
@@ -106,6 +106,9 @@ WHERE t.typbasetype = 0 ORDER BY up.attnum
 """
 """Where a table is, what it is, and the types of its columns; a domain has the type it is based on."""
 
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1", "/var/run/postgresql", "/run/postgresql", "/tmp")
+"""Names of this machine and the usual folders of its sockets: one of them is meant if no host is said."""
+
 
 class _Found(NamedTuple):
     """The full name of a table, and the types of its columns."""
@@ -124,8 +127,10 @@ class PostgresTable(Table):
         super().__init__(name)
         self._driver = _driver()
         self._where, _, relation = url.partition("#")
-        self.relation = ".".join(map(POSTGRES.quoted, relation_names(relation)))
+        self._names = relation_names(relation)
+        self.relation = ".".join(map(POSTGRES.quoted, self._names))
         settings = self._settings(self._where)
+        self._database, self._servers = _database(settings), _servers(settings)
         host, database = settings.get("host") or "local", settings.get("dbname") or ""
         if "@" in f"{host}{database}":  # a password with an unescaped character
             raise InvalidAddress("table", f"Give {_PLACE}.")
@@ -185,6 +190,12 @@ class PostgresTable(Table):
     def joins_with(self, other: Table) -> bool:
         """Return whether the other table is in the same database, read by the same user."""
         return isinstance(other, PostgresTable) and other._options == self._options
+
+    def shares_rows_with(self, other: Table) -> bool:
+        """Return whether both name one table, whoever reads it; a view of a table is not seen."""
+        if not isinstance(other, PostgresTable) or not same_relation(self._names, other._names):
+            return False
+        return self._database == other._database and not self._servers.isdisjoint(other._servers)
 
     @contextmanager
     def _connected(self, joined: Sequence[PostgresTable] = ()) -> Iterator[tuple[Any, list[_Found]]]:
@@ -307,6 +318,24 @@ def _place(connection: Any, number: int) -> str:
         if not holds:
             raise Problem(f"could not be opened: {place} {why}", "See docs/how-to/postgres.md.")
     return place
+
+
+def _database(settings: Mapping[str, Any]) -> str:
+    """Return the name of the database that settings mean, as libpq finds it."""
+    said = settings.get("dbname") or os.environ.get("PGDATABASE")
+    return str(said or settings.get("user") or os.environ.get("PGUSER") or "")
+
+
+def _servers(settings: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Return the hosts and ports that settings mean; this machine has one name, and a service stands for its host."""
+    ports = str(settings.get("port") or os.environ.get("PGPORT") or "5432").split(",")
+    found: set[tuple[str, str]] = set()
+    for name in ("host", "hostaddr", "service"):
+        said = settings.get(name) or os.environ.get(f"PG{name.upper()}")
+        hosts = str(said).lower().split(",") if said else []
+        found |= set(zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False))
+    found = found or {("", port) for port in ports}
+    return {("" if host in _THIS_MACHINE else host, port or "5432") for host, port in found}
 
 
 def relation_names(relation: str) -> list[str]:

@@ -36,7 +36,7 @@ from .dialect import SPARK
 from .joins import join_name, look_ups_read, people_read
 from .look_up import written_cell
 from .reading import EXACT, MARK
-from .table import Field, Problem, T, Table, added, interruptible, quiet
+from .table import Field, Problem, T, Table, added, interruptible, quiet, same_relation
 
 _PLACE = "spark:table, or a URL sc://host:port#table of Spark Connect"
 _FRAME = 'a data frame of Spark, such as spark.table("visits") or frame.to_spark()'
@@ -114,6 +114,11 @@ class SparkTable(Table):
 
     def __repr__(self) -> str:
         return f"Table({'DataFrame' if self._frame is not None else f'spark:{self._table}'!r})"
+
+    def shares_rows_with(self, other: Table) -> bool:
+        if not isinstance(other, SparkTable) or self._frame is not None or other._frame is not None:
+            return super().shares_rows_with(other)
+        return same_relation(*(each._table.replace("`", "").lower().split(".") for each in (self, other)))
 
     @contextmanager
     def _given(self) -> Iterator[Any]:

@@ -165,6 +165,10 @@ class Table(ABC):
         """Return whether a file is, or if it is made will be, one of the table's."""
         return False
 
+    def shares_rows_with(self, other: Table) -> bool:
+        """Return whether both are one table, or have a file in common, as far as the names of tables and files say."""
+        return repr(self) == repr(other)
+
     def modified(self) -> datetime | None:
         """Return when the files of the table were last modified; None if it has no files, or they cannot be reached."""
         return None
@@ -324,6 +328,12 @@ class _Shares:
 
 
 _FLOAT = re.compile("float.*|real|double.*", re.IGNORECASE)
+
+
+def same_relation(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether two names may mean one table: where a schema is not said, it may be any."""
+    most = min(len(one), len(other))
+    return list(one[-most:]) == list(other[-most:])
 
 
 def short(type_name: str) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import MutableMapping
-from fnmatch import fnmatch
 from pathlib import Path
 
 from starlette.requests import Request
 
 from ..checking import SourceCheck, check
 from ..engine.connect import is_url
+from ..engine.given import is_named
 from ..errors import AccessError, EngineError, InvalidSource, RequestError
 from ..source import Source
 from ..source_file import FoundTable, find_columns
@@ -133,11 +133,7 @@ class SourceMaker:
         named = _tables_of(file)
         if named is None:
             return table.parent in (file.parent, self.folder.place)
-        place = table.resolve()
-        return any(
-            each == place or each in place.parents or fnmatch(str(place), str(each))
-            for each in (each.resolve() for each in named)
-        )
+        return any(each.resolve() in table.resolve().parents or is_named(table, str(each)) for each in named)
 
     def _is_made(self, name: str) -> bool:
         """Return whether a source of this name was made in any room, by any server."""

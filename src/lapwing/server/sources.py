@@ -28,7 +28,6 @@ class Served:
         self.schema: Schema = first.schema
         self.ledger: Ledger = first.open_ledger()  # whatever its total is: the owner may have changed it
         self.where = str(self.ledger.where)
-        self.table = repr(first)
         self._description = first.describe()
         self.file: str | None = None
         """The path of its source file, if it was opened from one."""
@@ -118,7 +117,8 @@ def refuse_pair(one: Served, other: Served) -> None:
             f"{both} have one ledger", "Whoever owns or audits one of them would see the questions to the other, and "
             "could change its total. Serve one of them; if their tables hold different people, use two ledgers.",
         )  # fmt: skip
-    if one.table.partition(", ")[2] == other.table.partition(", ")[2]:
+    if one.source.shares_rows_with(other.source):
         raise InvalidRequest(
-            f"{both} have one table and two ledgers", "A budget belongs to the people in the table. Serve one of them.",
+            f"{both} have one table and two ledgers", "A budget belongs to the people in the table, whatever its files "
+            "are called. Serve one of them.",
         )  # fmt: skip

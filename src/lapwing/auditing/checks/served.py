@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MissingLibrary
+from ...errors import InvalidRequest, MissingLibrary
 from ...optional import library
 from ...source import Source
 from ..finding import Finding, first_of
@@ -56,19 +56,21 @@ class _Asked:
         self._ledgers = [Source.open(file).open_ledger() for file in self._files]
         for ledger in self._ledgers:
             ledger.add_analyst("ana", 2)
-        self.wrong: dict[str, list[str]] = {"charges": [], "permissions": [], "canaries": []}
+        self.wrong: dict[str, list[str]] = {"charges": [], "budgets": [], "permissions": [], "canaries": []}
 
     def findings(self) -> Iterator[Finding]:
         """Ask everything, and say what was found."""
         from ..tools.served import serving
 
         server = serving(self._folder, self._files, {"ana": ["t"]}, self._ask)
+        self._second_budgets()
         told = [text for each in server.answers for text in (each.text, each.headers)] + server.said
         self.wrong["canaries"] += [found for text in told for found in sightings(text)]
         self.wrong["canaries"] += [f"a path: {text[:80]}" for text in told if str(self._folder) in text]
         asked = f"of {len(server.answers)} requests"
         for what, kind in (
             ("L2: by the server, a question is charged as in Python, once, to its person, with one answer", "charges"),
+            ("L1: by the server, the people of a table get one budget, whatever its files are called", "budgets"),
             ("R2: by the server, nobody asks or sees what is not theirs, or is charged unchecked", "permissions"),
             ("T24: no canary or path is in an answer, header, log or metric of the server", "canaries"),
         ):  # fmt: skip
@@ -96,6 +98,25 @@ class _Asked:
         beyond = await server.ask("ana", {**_QUARTER, "epsilon": "1.8"})
         if beyond.status != 409 or ledger.spent != Fraction(1, 4):
             wrong.append(f"ε = 1.8 above a cap of 1.75 had status {beyond.status}")
+
+    def _second_budgets(self) -> None:
+        """Open sources of one file by two names, each with its own ledger, and of two files, as a server does."""
+        from ...server.sources import open_sources
+
+        (self._folder / "link.csv").symlink_to("u.csv")
+        (self._folder / "hard.csv").hardlink_to(self._folder / "u.csv")
+        (self._folder / "v.csv").write_text("p,k,x\nq1,a,1\n", encoding="utf-8")
+        for table in ("link.csv", "hard.csv", "*.csv", f"../{self._folder.name}/u.csv", "v.csv"):
+            other = self._folder / "other.toml"
+            text = _SOURCE.format(name="other").replace('"other.csv"', f'"{table}"')
+            other.write_text(text, encoding="utf-8")
+            try:
+                open_sources([lambda file=file: Source.open(file) for file in (self._files[1], other)])  # type: ignore[misc]
+                refused = False
+            except InvalidRequest:
+                refused = True
+            if refused is (table == "v.csv"):
+                self.wrong["budgets"].append(f"u.csv and {table} were {'refused' if refused else 'given two budgets'}")
 
     async def _permissions(self, server: AuditedServer) -> None:
         ledger, wrong = self._ledgers[0], self.wrong["permissions"]
