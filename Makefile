@@ -61,16 +61,18 @@ quick: $(READY)  ## lint, layers and the fast tests: what a change needs first, 
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 -m "not slow" --durations 5 --durations-min 1
 
-test: $(READY)  ## run the tests
+test: $(READY)  ## run the tests; those of pages in a browser too, where there is a Chromium
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not long"
 
-long: $(READY)  ## run the few tests that take long: crashes, large statistics, the built package
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m long
+long: $(READY)  ## run the few tests that take long: crashes, large statistics, the built package; not those of make browser
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m long --ignore tests/browser
 
 oldest: $(OLDEST)/.ready  ## run the fast tests with the oldest versions that pyproject.toml allows
 	$(OLDEST)/bin/python -m pytest -q -n auto --maxprocesses 4 -m "not slow" -W ignore
 
-browser: $(READY)  ## look at the HTML pages in a real Chromium; pictures are kept in build/screenshots
+browser: $(READY)  ## look at the HTML pages in a real Chromium, installed if need be; pictures are kept in build/screenshots
+	@test -n "$$LAPWING_CHROMIUM" || command -v chromium-browser > /dev/null || .ci/install chromium chromium fonts-dejavu-core || \
+		echo "CHROMIUM COULD NOT BE INSTALLED: the tests of the pages in a browser are SKIPPED"
 	$(BIN)/python -m pytest -q -s tests/browser
 
 container: $(READY)  ## take the steps of deploy/Containerfile in a clean root of Debian's packages, and ask the server in it; as root

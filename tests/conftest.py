@@ -29,6 +29,7 @@ NO_VALIDATORS = (
     "NO VALIDATORS HERE: the tests of exports by the tools of their formats are SKIPPED; `make exports` runs them"
 )
 
+NO_BROWSER = "NO CHROMIUM HERE: pages are NOT LOOKED AT; `apt-get install chromium` (`make browser` does), `pip install playwright`"
 NO_NGINX = "NO NGINX HERE: the proxy in front of the server is NOT TESTED; install nginx-light"
 NO_R = "NO R HERE: the R package is NOT TESTED; install r-base-core, r-cran-httr2 and r-cran-jsonlite"
 NO_SCHEMATHESIS = "NO SCHEMATHESIS HERE: the tests that use it are SKIPPED; `pip install schemathesis` to run them"
@@ -52,7 +53,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    for missing in (NO_JAVA, NO_VALIDATORS, NO_PROVIDER, NO_NGINX, NO_R, NO_SCHEMATHESIS):
+    for missing in (NO_JAVA, NO_BROWSER, NO_VALIDATORS, NO_PROVIDER, NO_NGINX, NO_R, NO_SCHEMATHESIS):
         if any(missing in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
             terminalreporter.write_line(missing, red=True, bold=True)
 

@@ -10,6 +10,7 @@ belong here.
 from __future__ import annotations
 
 SLOW = (
+    "tests/browser/",
     "tests/engines/",
     "tests/unit/auditing/",
     "tests/unit/charts/",
@@ -199,7 +200,8 @@ LONG = (
     "tests/unit/auditing/checks/test_reused.py::test_this_build_passes",
     "tests/unit/auditing/checks/test_several.py::test_this_build_passes",
     "tests/unit/auditing/checks/test_timing.py::test_an_array_whose_draws_are_counted_is_found",
-    "tests/browser/",
+    "tests/browser/test_report.py::test_a_long_table_is_paged_and_shows_numbers_as_python_does[large]",
+    "tests/browser/test_report.py::test_a_page_is_whole_in_light_and_dark_wide_and_narrow[large]",
     "tests/claims/test_joins.py::test_J1_no_person_moves_the_cells_by_more_than_declared_over_all_neighbors_of_small_tables",
     "tests/claims/test_ledger.py::test_L1_T25_sixteen_processes_are_granted_exactly_the_total",
     "tests/claims/test_ledger.py::test_L3_T26_kill_at_random_moments_never_unspends_sqlite",
@@ -227,7 +229,10 @@ LONG = (
     "tests/unit/test_package.py::test_what_is_built_works_without_development_packages",
     "tests/unit/test_site.py::test_the_site_",
 )
-"""The tests that take longest, alone or with all of their parameters, which `make test` leaves to `make long`."""
+"""The tests that take longest, alone or with all of their parameters, which `make test` leaves to `make long`.
+
+Those in a browser it leaves to `make browser`.
+"""
 
 
 def is_slow(item):

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ..conftest import NO_BROWSER
+
 CHROMIUM = os.environ.get("LAPWING_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-NO_BROWSER = "NO CHROMIUM HERE: pages are NOT LOOKED AT; install chromium, and `pip install playwright`"
 QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
@@ -37,11 +38,6 @@ LOOK = """() => {
       wrong.push(`${each.tagName} is too narrow for ${each.textContent.slice(0, 40)}`);
   return [...new Set(wrong)].slice(0, 9);
 }"""
-
-
-def pytest_terminal_summary(terminalreporter):
-    if any(NO_BROWSER in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
-        terminalreporter.write_line(NO_BROWSER, red=True, bold=True)
 
 
 @pytest.fixture(scope="module")
