@@ -59,6 +59,7 @@ SLOW = (
     "tests/unit/release/test_page.py::test_the_json_inside_is_that_of_the_release",
     "tests/unit/release/test_page.py::test_what_was_found_is_shown_in_notebooks",
     "tests/claims/test_several.py::test_U7_the_noise_of_a_cell",
+    "tests/claims/test_several.py::test_a_plan_has_470_tables",
     "tests/unit/question/test_rewrite.py::test_random_questions_dressed_up_are_the_same_or_refused",
     "tests/claims/test_cut.py::test_R3_a_cut_is_what_another_engine_selects_from_the_released_numbers",
     "tests/claims/test_cut.py::test_R3_T43_neither_the_question_nor_the_engine_nor_the_record_depends_on_the_cut",

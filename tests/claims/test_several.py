@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lapwing as lw
+from lapwing import errors
 from lapwing.measure import adding_up
 from lapwing.noise.mechanism import NINETY_FIVE
+from lapwing.plan import planning
 from lapwing.plan.planning import make_plan
 from lapwing.plan.strategy import Strategy
 from lapwing.plan.weighing import weighing
@@ -152,3 +154,32 @@ def test_U7_bars_for_all_cells_share_what_may_fail():
     assert (1 - sure) * 2 * (1 + 2 + 3 + 6) == F(1, 20)
     view = plan.showing(plan.query)
     assert view.whole is plan
+
+
+# --- how much may be asked ---
+
+LARGE = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
+
+
+def large(*statistics, shape=LARGE, upto=3, epsilon=1, strategy=None):
+    columns = {f"c{i}": lw.keys(*range(size)) for i, size in enumerate(shape)}
+    x = lw.number(0, 2**20, integer=True)
+    schema = make_schema("t", {**columns, "x": x}, None, None, "add_remove", None)
+    query = make_query(statistics, lw.marginals(*columns, upto=upto), None, schema)
+    return make_plan(schema, query, epsilon=epsilon, strategy=strategy)
+
+
+def test_a_plan_has_470_tables_of_21_million_cells():
+    plan = large(lw.count())
+    assert plan.groups == 21_043_262
+    assert sum(map(plan.length, plan.parts)) > 20_000_000
+    assert len(plan.several.asked) == 470
+
+
+def test_a_plan_measures_no_more_cells_than_a_ledger_holds(monkeypatch):
+    sizes = {"shape": (4200, 4200), "upto": 2, "strategy": Strategy(((0, 1),), (F(1),))}
+    with pytest.raises(errors.TooLarge, match="cells that are measured is 52,920,000, and at most 50,000,000"):
+        large(lw.variance("x"), **sizes)
+    monkeypatch.setattr(planning, "_USUAL_SCALE", F(1, 2))
+    with pytest.raises(errors.TooLarge, match="cells that are measured is 35,280,000, and at most 20,000,000"):
+        large(lw.mean("x"), **sizes)

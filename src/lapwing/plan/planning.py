@@ -24,13 +24,15 @@ from ..noise.mechanism import NINETY_FIVE
 from ..question.derived import with_derived
 from ..question.query import Query, Statistic, elementary
 from ..question.schema import MAX_CELLS, Schema
-from ..question.sets import KeyTable, checked_objective, table_weights
+from ..question.sets import MOST_SET_CELLS, KeyTable, checked_objective, table_weights
 from ..question.within import levels
 from .plan import Part, Plan, bar_confidence
 from .several import chain_of
 from .strategy import Strategy, choose
 
 _LARGEST_SCALE = 2**200
+_USUAL_SCALE = 2**100
+"""With less noise an integer is recorded in at most 14 bytes, so that a ledger holds more cells in one answer."""
 
 
 def make_plan(
@@ -125,9 +127,13 @@ def _refuse_too_large(plan: Plan) -> None:
     if scale > _LARGEST_SCALE:
         about = f"about 2^{int(scale).bit_length()}"
         raise TooLarge("The noise scale", about, "2^200", "Give bounds, weights and ε of a usual size.")
-    cells = max(sum(plan.length(part) * len(part.measurement.names) for part in plan.parts), plan.groups)
-    if cells > MAX_CELLS:
-        raise TooLarge("The number of cells", f"{cells:,}", f"{MAX_CELLS:,}", "Group by fewer keys, or by wider bins.")
+    several = bool(plan.query.sets)
+    most = MOST_SET_CELLS if several and scale <= _USUAL_SCALE else MAX_CELLS
+    measured = sum(plan.length(part) * len(part.measurement.names) for part in plan.parts)
+    what = "The number of cells that are measured" if several and measured > plan.groups else "The number of cells"
+    for cells, limit in ((measured, most), (plan.groups, MOST_SET_CELLS if several else MAX_CELLS)):
+        if cells > limit:
+            raise TooLarge(what, f"{cells:,}", f"{limit:,}", "Group by fewer keys, or by wider bins.")
     values = plan.groups * sum(each.chosen_values for each in plan.measured)
     if values > MAX_VALUES:
         what = "The number of quantiles in all groups"
