@@ -50,7 +50,7 @@ install: $(READY)  ## put Lapwing, its extras and the tools of its developers in
 	npm ci --prefix .oidc --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-provider: .oidc/.ready  ## install the OpenID provider of the tests of sign-in, from npm into .oidc (node 20)
+provider: .oidc/.ready  ## install what tests take from npm into .oidc: an OpenID provider, and axe-core (node 20)
 
 demo: $(USABLE)  ## show what Lapwing does, on built-in data
 	@$(BIN)/lapwing demo
@@ -73,6 +73,8 @@ oldest: $(OLDEST)/.ready  ## run the fast tests with the oldest versions that py
 browser: $(READY)  ## look at the HTML pages in a real Chromium, installed if need be; pictures are kept in build/screenshots
 	@test -n "$$LAPWING_CHROMIUM" || command -v chromium-browser > /dev/null || .ci/install chromium chromium fonts-dejavu-core || \
 		echo "CHROMIUM COULD NOT BE INSTALLED: the tests of the pages in a browser are SKIPPED"
+	@timeout 300 $(MAKE) --silent provider > /dev/null 2>&1 || \
+		echo "AXE-CORE COULD NOT BE INSTALLED: the accessibility of the pages is NOT CHECKED"
 	$(BIN)/python -m pytest -q -s tests/browser
 
 container: $(READY)  ## take the steps of deploy/Containerfile in a clean root of Debian's packages, and ask the server in it; as root

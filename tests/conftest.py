@@ -14,6 +14,8 @@ from hypothesis import settings
 
 from lapwing.noise.entropy import EntropyForTests, SystemEntropy
 
+from .browser.axe import FILE as AXE
+from .browser.axe import NO_AXE
 from .drawn import pytest_configure, pytest_fixture_setup, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401
 from .oidc.issuer import issuer  # noqa: F401
 from .oidc.provider import NO_PROVIDER, real_provider  # noqa: F401
@@ -29,7 +31,7 @@ NO_VALIDATORS = (
     "NO VALIDATORS HERE: the tests of exports by the tools of their formats are SKIPPED; `make exports` runs them"
 )
 
-NO_BROWSER = "NO CHROMIUM HERE: pages are NOT LOOKED AT; `apt-get install chromium` (`make browser` does), `pip install playwright`"
+NO_BROWSER = "NO CHROMIUM HERE: pages are NOT LOOKED AT; `make browser` installs it if it can"
 NO_NGINX = "NO NGINX HERE: the proxy in front of the server is NOT TESTED; install nginx-light"
 NO_R = "NO R HERE: the R package is NOT TESTED; install r-base-core, r-cran-httr2 and r-cran-jsonlite"
 NO_SCHEMATHESIS = "NO SCHEMATHESIS HERE: the tests that use it are SKIPPED; `pip install schemathesis` to run them"
@@ -56,6 +58,9 @@ def pytest_terminal_summary(terminalreporter):
     for missing in (NO_JAVA, NO_BROWSER, NO_VALIDATORS, NO_PROVIDER, NO_NGINX, NO_R, NO_SCHEMATHESIS):
         if any(missing in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
             terminalreporter.write_line(missing, red=True, bold=True)
+    looked_at = any(report.nodeid.startswith("tests/browser/") for report in terminalreporter.stats.get("passed", []))
+    if looked_at and not AXE.is_file():
+        terminalreporter.write_line(NO_AXE, red=True, bold=True)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,15 +1,22 @@
-"""Looks at a page of the server, light and dark, wide and narrow: pictures are kept, and what is wrong is returned."""
+"""Looks at a page of the server, light and dark, wide and narrow: pictures are kept, and what is wrong is returned.
 
+axe-core looks at each of them too, where it is installed.
+"""
+
+from . import axe
 from .conftest import LOOK, SHOTS
 
 SIZES = (("light", 1200), ("dark", 1200), ("light", 375), ("dark", 375))
 
 
 def look_at(chromium, served, who, path, name, act=lambda page: None):
-    wrong = []
+    """Look at the page that a person gets at a path, or to which ``act`` leads from there; None is not signed in."""
+    wrong, session = [], None
     for scheme, width in SIZES:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        page, asked, told = served.sign_in(context, who), [], []
+        size = {"width": width, "height": 900}
+        context = chromium.new_context(viewport=size, color_scheme=scheme, storage_state=session)
+        page = context.new_page() if who is None or session is not None else served.sign_in(context, who)
+        session, asked, told = context.storage_state(), [], []
         page.on("console", lambda message, told=told: told.append(message.text))
         page.on("pageerror", lambda error, told=told: told.append(str(error)))
         page.on("request", lambda request, asked=asked: asked.append(request.url))
@@ -19,6 +26,8 @@ def look_at(chromium, served, who, path, name, act=lambda page: None):
         wrong += [f"console: {each}" for each in told]
         wrong += [f"asked for {each}" for each in asked if not each.startswith(served.url)]
         wrong += [f"{each} has no label" for each in page.evaluate(UNLABELLED)]
+        if (scheme == "light") is (width == 1200):  # once in each scheme and in each width
+            wrong += [f"{scheme} {width}: {each}" for each in axe.violations(page)]
         if page.locator("h1").count() != 1:
             wrong.append(f"{scheme} {width}: there is not one h1")
         SHOTS.mkdir(parents=True, exist_ok=True)

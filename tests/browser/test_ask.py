@@ -7,10 +7,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from ..unit.server.conftest import ASKED, CANARY
-from ..unit.server.test_audit_page import made as made_report
-from ..unit.server.test_audit_page import write as write_report
-from . import axe
-from .looking import look_at
 from .served import Running
 
 pytestmark = pytest.mark.usefixtures("frozen_noise")
@@ -20,7 +16,7 @@ ASK = "/sources/visits/ask"
 
 @pytest.fixture
 def served(tmp_path):
-    running = Running(tmp_path, audit_report=write_report(tmp_path, made_report(passed=False)))
+    running = Running(tmp_path)
     yield running
     running.stop()
 
@@ -275,49 +271,3 @@ def test_an_auditor_reads_and_verifies_the_ledger(context, served):
     page.fill("#head", "0" * 64)
     leave(page, "main button")
     page.wait_for_selector("[role=alert]")
-
-
-PAGES = {
-    "home": ("ana", "/"),
-    "source": ("ana", "/sources/visits"),
-    "ask": ("ana", ASK),
-    "history": ("ana", "/sources/visits/history"),
-    "entry": ("olga", "/sources/visits/entries/{entry}"),
-    "ledger": ("audrey", "/sources/visits/ledger"),
-    "audit": ("audrey", "/sources/visits/audit"),
-    "nothing": ("ana", "/sources/nosuch"),
-}
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_each_page_looks_right_light_and_dark_wide_and_narrow_and_is_accessible(chromium, served, name):
-    entry = served.app.sources["visits"].source.release(ASKED, epsilon="0.5", analyst="ana").entry
-    who, path = PAGES[name]
-    path = path.format(entry=entry)
-
-    def settled(page):
-        if name == "ask":
-            page.wait_for_selector("#plan table")
-
-    wrong = look_at(chromium, served, who, path, f"server-{name}", settled)
-    told = [] if name != "nothing" else ["404"]
-    assert [each for each in wrong if not any(code in each for code in told)] == []
-    text = axe.script()
-    for scheme in ("light", "dark"):
-        with chromium.new_context(color_scheme=scheme) as context:
-            page = served.sign_in(context, who)
-            page.goto(f"{served.url}{path}")
-            settled(page)
-            assert axe.violations(page, text) == []
-
-
-def test_the_page_to_sign_in_is_accessible(chromium, served):
-    text = axe.script()
-    with chromium.new_context() as context:
-        page = context.new_page()
-        page.goto(f"{served.url}/sources/visits")
-        assert axe.violations(page, text) == []
-        page.fill("#token", "wrong")
-        page.press("#token", "Enter")
-        page.wait_for_selector("#wrong")
-        assert axe.violations(page, text) == []

@@ -2,7 +2,6 @@
 
 import pytest
 
-from .looking import look_at
 from .served import Running
 
 pytestmark = pytest.mark.usefixtures("frozen_noise")
@@ -100,13 +99,3 @@ def test_an_owner_invites_someone_who_signs_in(chromium, served):
     with chromium.new_context() as context:
         page = served.sign_in(context, "mona")
         assert "ε = 0.25 left" in page.inner_text("main")
-
-
-def test_pages_of_owners_look_right_everywhere(chromium, served):
-    served.ledger.request("ana", "1.5", "The second wave has <b>more</b> households.")
-    served.ledger.decline(served.ledger.request("ana", 3, "x" * 300).number, "not now")
-    for who, path, name in (
-        ("olga", "/sources/visits/people", "people"), ("olga", "/sources/visits/requests", "requests"),
-        ("olga", "/sources/visits/declaration", "declaration"), ("mara", "/new", "new"),
-    ):  # fmt: skip
-        assert look_at(chromium, served, who, path, f"server-{name}") == []

@@ -14,6 +14,7 @@ from lapwing.server.store import AccessStore
 
 from ..oidc.provider import SECRET
 from ..unit.server.conftest import folder, prepared, settings  # noqa: F401
+from . import axe
 from .conftest import SHOTS
 
 ANA = "ana@example.org"
@@ -77,6 +78,7 @@ def test_somebody_signs_in_and_out_in_a_browser(chromium, site, scheme, scripts)
     page.goto(f"{url}/sign-in")
     SHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SHOTS / f"sign-in-openid-{scheme}.png")
+    assert not scripts or axe.violations(page) == []
     seen.sign_in(ANA)
     page.wait_for_url(f"{url}/")  # without a click, and without a script
     assert "visits" in page.content()
@@ -89,6 +91,7 @@ def test_somebody_signs_in_and_out_in_a_browser(chromium, site, scheme, scripts)
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url(f"{url}/signed-out")
     page.screenshot(path=SHOTS / f"signed-out-openid-{scheme}.png")
+    assert not scripts or axe.violations(page) == []
     page.goto(f"{url}/")
     assert "visits" not in page.content()
     page.goto(f"{url}/signed-out")
