@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import NO_BROWSER
+from . import axe
 
 CHROMIUM = os.environ.get("LAPWING_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = [
@@ -82,6 +83,8 @@ class Browser:
             height = min(page.evaluate("document.documentElement.scrollHeight"), most)
             SHOTS.mkdir(parents=True, exist_ok=True)
             clip = {"x": 0, "y": 0, "width": width, "height": height}
+            if (scheme == "light") is (width == 1200):  # once in each scheme and in each width
+                wrong += [f"{scheme} {width}: {each}" for each in axe.violations(page)]
             page.screenshot(path=SHOTS / f"{name}-{scheme}-{width}.png", full_page=True, clip=clip)
             page.close()
         wrong += [f"console: {each}" for each in self.complaints]

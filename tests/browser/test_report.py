@@ -163,7 +163,7 @@ def test_what_notebooks_show_is_whole_and_leaves_the_rest_of_the_page_alone(brow
     shown += [of.bounds("cost", epsilon=1), of.rows_per_person(epsilon=1), of.open_ledger(), audit()]
     cells = "<hr>".join(each._repr_html_() for each in shown)
     file = tmp_path / "cells.html"
-    file.write_text(f"<!DOCTYPE html><meta charset='utf-8'><title>t</title><p id='own'>own</p>{cells}")
+    file.write_text(f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>t</title><p id='own'>own</p>{cells}")
     assert browser.look(file, "notebook") == []
     font = "getComputedStyle(document.getElementById('own')).fontFamily"
     bare = tmp_path / "bare.html"
