@@ -98,6 +98,14 @@ servers = sa.Table(
 )
 """Until when each server that lives has a lease on its jobs: milliseconds since 1970, by the clock of the database."""
 
+forms = sa.Table(
+    "lapwing_forms",
+    metadata,
+    sa.Column("form", sa.Text, primary_key=True),
+    sa.Column("made", sa.Text, nullable=False),
+)
+"""Forms that were sent, by the texts that their pages gave them: see ``once``."""
+
 Row = dict[str, Any]
 
 

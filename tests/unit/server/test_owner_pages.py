@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from datetime import timedelta
 
 import pytest
 
@@ -36,6 +37,47 @@ def test_an_owner_invites_by_a_form_and_the_token_is_shown_once(server):
     number = token.split("_")[1]
     assert post(server, "olga", f"/people/mona/tokens/{number}/revoke").status == 303
     assert server.get("/api/v1/me", token=token).status == 401
+
+
+def test_a_form_that_is_sent_again_makes_nothing_again(server):
+    cookie = sign_in(server, "olga")
+    token = csrf(server, cookie)
+    server.ledger.request("ana", 3, "more")
+    number = server.ledger.requests()[0].number
+    ways = {
+        "/people": {"person": "mona", "role": "analyst", "cap": "0.5"},
+        "/people/bob/token": {},
+        "/people/ana/cap": {"cap": "1.5"},
+        "/total": {"total": "9", "note": "why"},
+        f"/requests/{number}/grant": {"granted": "2.5"},
+    }
+    for path, fields in ways.items():
+        once = once_of(server, cookie, path)
+        first = send(server, f"{SOURCE}{path}", {"csrf": token, "once": once, **fields}, cookie)
+        assert first.status in (200, 303), path
+        before = server.ledger.head, len(server.app.access.tokens()), server.app.access.roles()
+        again = send(server, f"{SOURCE}{path}", {"csrf": token, "once": once, "sure": "add", **fields}, cookie)
+        assert (again.status, "This form was sent before" in again.text) == (409, True), path
+        assert "lapwing_" not in again.text
+        assert (server.ledger.head, len(server.app.access.tokens()), server.app.access.roles()) == before
+    strange = {"csrf": token, "once": "x", "total": "8", "note": "y"}
+    assert send(server, f"{SOURCE}/total", strange, cookie).status == 400
+
+
+def once_of(server, cookie, path):
+    """Return the text that the page of a form gives it."""
+    page = look(server, f"{SOURCE}/{path.split('/')[1].replace('total', 'people')}", cookie).text
+    return re.search('name="once" value="([0-9a-f]{32})"', page.partition(f'action="{SOURCE}{path}"')[2])[1]
+
+
+def test_a_form_that_was_refused_can_be_sent_again_and_is_forgotten_after_a_day(server, monkeypatch):
+    cookie = sign_in(server, "olga")
+    fields = {"csrf": csrf(server, cookie), "once": once_of(server, cookie, "/total"), "note": "why"}
+    assert send(server, f"{SOURCE}/total", {**fields, "total": "-1"}, cookie).status == 400
+    assert send(server, f"{SOURCE}/total", {**fields, "total": "8"}, cookie).status == 303
+    assert send(server, f"{SOURCE}/total", {**fields, "total": "8"}, cookie).status == 409
+    monkeypatch.setattr("lapwing.server.once.KEPT", timedelta(seconds=-5))
+    assert send(server, f"{SOURCE}/total", {**fields, "total": "8"}, cookie).status == 303
 
 
 def test_caps_the_total_and_removal_by_forms(server):

@@ -1,4 +1,4 @@
-"""What a form of the pages asks for: done, or its own page again with the words of the refusal."""
+"""What a form of the pages asks for: done once, or its own page again with the words of the refusal."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ...errors import LapwingError
+from ..once import done_once
 from ..parts import parts_of
 from ..refusals import Refusal, refusal_of
+from ..sessions import form_of
 
 Again = Callable[[Request, Refusal], Response]
 """Shows the page of a form again, with a refusal."""
@@ -23,9 +25,10 @@ def acting(request: Request, act: Callable[[], object], goal: str, again: Again)
 
 
 def refused(request: Request, act: Callable[[], object]) -> Refusal | None:
-    """Do something; return why it was refused, in the words of the API."""
+    """Do something that a form asks for, once; return why it was refused, in the words of the API."""
     try:
-        act()
+        with done_once(parts_of(request).access.store, form_of(request).one("once")):
+            act()
     except Refusal as refusal:
         if refusal.status == 404:
             raise

@@ -21,6 +21,7 @@ from ...errors import LapwingError
 from ...pages.paging import SCRIPT
 from ...pages.style import PAGE, STYLE
 from ...version import __version__
+from ..once import new_text
 from ..permissions import SERVER, Caller, Permission
 from ..refusals import Refusal
 from ..routing import OF_SERVER, is_page, permission_of
@@ -62,6 +63,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     made.globals["static"] = lambda name: f"/static/{name}?v={_versions()[name]}"
     made.globals["version"] = __version__
+    made.globals["once"] = new_text
     return made
 
 
