@@ -80,6 +80,27 @@ def test_a_form_that_was_refused_can_be_sent_again_and_is_forgotten_after_a_day(
     assert send(server, f"{SOURCE}/total", {**fields, "total": "8"}, cookie).status == 303
 
 
+def test_inviting_somebody_with_a_role_asks_first_and_says_what_changed(server):
+    fields = {"person": "ana", "role": "auditor", "cap": ""}
+    before = server.app.access.roles(), len(server.app.access.tokens()), server.ledger.head
+    page = post(server, "olga", "/people", **fields)
+    assert "ana is an analyst of visits now, with a cap of ε 2." in " ".join(page.text.split())
+    assert "Become an analyst and an auditor</button>" in page.text
+    assert "Become an auditor only</button>" in page.text
+    assert (server.app.access.roles(), len(server.app.access.tokens()), server.ledger.head) == before
+    page = post(server, "olga", "/people", **fields, sure="add")
+    assert "ana was an analyst of visits, and is now an analyst and an auditor." in page.text
+    assert server.get("/api/v1/me", "ana").json["roles"] == {"visits": ["analyst", "auditor"]}
+    page = post(server, "olga", "/people", **fields, sure="replace")
+    assert "and is now an auditor." in page.text
+    assert server.get("/api/v1/me", "ana").json["roles"] == {"visits": ["auditor"]}
+    page = post(server, "olga", "/people", person="olga", role="auditor")
+    assert "only</button>" not in page.text  # an owner stays one, or nobody might be left
+    refused = post(server, "olga", "/people", person="olga", role="auditor", sure="replace")
+    assert refused.status == 409
+    assert server.get("/api/v1/me", "olga").json["roles"] == {"visits": ["owner"]}
+
+
 def test_caps_the_total_and_removal_by_forms(server):
     assert post(server, "olga", "/people/ana/cap", cap="0.75").status == 303
     assert server.ledger.budget("ana").total * 4 == 3

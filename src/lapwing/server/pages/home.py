@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -40,11 +41,16 @@ def _card(served: Served, caller: Caller) -> dict[str, Any]:
         left = {"usable": False}
     return {
         "name": served.name,
-        "roles": sorted(caller.roles[served.name]),
+        "roles": role_words(caller.roles[served.name]),
         "asks": caller.may(Permission.ASK, served.name),
         "protects": protects(served.schema),
         **left,
     }
+
+
+def role_words(roles: Iterable[str]) -> str:
+    """Return roles as a sentence has them: an analyst and an auditor."""
+    return " and ".join(f"{'a' if each[0] not in 'aeiou' else 'an'} {each}" for each in sorted(roles))
 
 
 def about(request: Request) -> Response:

@@ -18,13 +18,13 @@ from ...report import toml, toml_name
 from .. import models, owner_routes
 from ..access import MOST_DAYS, USUAL_DAYS, NewToken, checked_days, checked_person
 from ..parts import caller_of, parts_of, served_of
-from ..permissions import Permission
+from ..permissions import Permission, Role
 from ..refusals import Refusal
 from ..routing import RouteDeclaration
 from ..sessions import form_of
 from ..sources import Served
 from .acting import acting, refused
-from .home import gauge
+from .home import gauge, role_words
 from .shell import render
 
 _PEOPLE = "/sources/{source}/people"
@@ -86,21 +86,53 @@ def _told(served: Served) -> list[str]:
 
 
 def invite_person(request: Request) -> Response:
-    """Give a person a role and a token, by a form; the token is shown on the page that answers, and never again."""
+    """Give a person a role and a token, by a form; the token is shown on the page that answers, and never again.
+
+    An owner who names somebody with a role is asked first what that person shall be.
+    """
     form = form_of(request)
-    person, role, cap = form.one("person"), form.one("role"), form.one("cap")
+    person, role, cap, sure = form.one("person"), form.one("role"), form.one("cap"), form.one("sure")
+    access, source, before = parts_of(request).access, served_of(request).name, _roles(request, person)
+    if before and role in _ROLES and sure not in ("add", "replace"):
+        return _ask_first(request, before)
     made: list[NewToken] = []
 
     def act() -> None:
         if role not in _ROLES:
             raise MissingParameter("role", "Choose what this person is for the source.")
         days = checked_days(form.one("days") or str(USUAL_DAYS))
+        if sure == "replace" and person == caller_of(request).person:
+            raise Refusal(409, "InvalidRequest", "You cannot take a role from yourself: another owner can.")
         change = models.PersonChange(role=role, cap=cap or None, note=form.one("note") or None)  # type: ignore[arg-type]
         owner_routes.change_person(request, person, change)
-        made.append(parts_of(request).access.make_token(person, days, [served_of(request).name]))
+        if sure == "replace":
+            access.remove_roles(person, source)
+            access.add_role(person, source, Role(role))
+        made.append(access.make_token(person, days, [source]))
 
     refusal = refused(request, act)
-    return _shown(request, refusal) if refusal is not None else _token(request, person, made[0])
+    if refusal is not None:
+        return _shown(request, refusal)
+    return _token(request, person, made[0], (before, _roles(request, person)) if before else None)
+
+
+def _roles(request: Request, person: str) -> list[str]:
+    """Return the roles of a person for this source."""
+    found = parts_of(request).access.roles(served_of(request).name)
+    return [each["role"] for each in found if each["person"] == person]
+
+
+def _ask_first(request: Request, before: list[str]) -> Response:
+    """Ask what somebody who has a role shall be; nothing is changed yet."""
+    form, served = form_of(request), served_of(request)
+    person, role, cap = form.one("person"), form.one("role"), served.cap(form.one("person"))
+    after = sorted({*before, role})
+    return render(
+        request, "invite-again.html", source=served.name, invited=person, before=role_words(before),
+        after=role_words(after), alone=role_words([role]), cap_before=None if cap is None else exact.text(cap.total),
+        may_replace=after != [role] and person != caller_of(request).person,
+        said={name: form.one(name) for name in ("person", "role", "cap", "days", "note")},
+    )  # fmt: skip
 
 
 def new_token(request: Request, person: str) -> Response:
@@ -115,10 +147,14 @@ def new_token(request: Request, person: str) -> Response:
     return _shown(request, refusal) if refusal is not None else _token(request, person, made[0])
 
 
-def _token(request: Request, person: str, made: NewToken) -> Response:
+def _token(
+    request: Request, person: str, made: NewToken, change: tuple[list[str], list[str]] | None = None
+) -> Response:
+    """Show a token; ``change`` has the roles that the person had before and has now, if they were invited again."""
     source = served_of(request).name
     return render(
         request, "token.html", source=source, invited=person, token=made.text, expires=made.expires[:10],
+        change=None if change is None else [role_words(each) for each in change],
         address=f"{'https' if parts_of(request).settings.encrypted else 'http'}://{request.headers['host']}/",
     )  # fmt: skip
 
