@@ -272,6 +272,21 @@ def test_all_files_of_an_answer_are_what_they_are_called(ana, server):
     assert server.ledger.spent == spent
 
 
+def test_each_of_several_tables_has_a_chart_and_the_first_is_on_the_page(ana):
+    page = ana.ask("release", "SELECT COUNT(*) FROM visits GROUP BY ROLLUP(ward)")
+    assert "The numbers by ward, with error bars" in page.text
+    assert "data:image/svg+xml" in page.text
+    entry = hidden(page, "entry")
+    offered = dict(re.findall(r'name="file" value="((?:svg|png)[^"]*)">([^<]+)<', page.text))
+    assert sorted(offered.values()) == ["Chart (PNG, by ward)", "Chart (SVG, by ward)"]
+    for kind in (*offered, "svg"):
+        file = ana.post("/sources/visits/answer", entry=entry, file=kind)
+        assert (file.status, file.headers["content-type"]) == (200, FILES[kind[:3]].media), kind
+    for kind in ("svg 7", "svg x", "exe 0"):
+        refused = ana.post("/sources/visits/answer", entry=entry, file=kind)
+        assert (refused.status, "answer.table" in refused.text) == (400, False), kind
+
+
 def test_an_answer_that_was_not_released_is_not_shown(ana, server):
     asked = json.dumps({"sql": ASKED, "epsilon": "0.25"})
     for fields in ({"question": asked}, {"question": asked, "file": "csv"}):

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from ... import exact
 from ...charts.picture import picture
 from ...errors import LapwingError, MissingLibrary
+from ...release.account import listed
 from ...release.comparison import Comparison
 from ...release.page import PageParts, comparison_parts, release_parts
 from ...release.result import Release
@@ -39,6 +40,10 @@ MOST_SHOWN = 20_000
 MOST_DRAWN = 200
 """A chart has at most this many groups: the table has bars for all."""
 
+MOST_CHARTS = 12
+"""Charts are offered of so many of several tables."""
+
+CHARTS = ("svg", "png")
 VIEWS = ("simultaneous", "nonnegative", "suppress")
 COMPARISONS = ("difference", "ratio", "share", "total")
 
@@ -217,8 +222,7 @@ def _shown(release: Release, compared: Comparison | None) -> dict[str, Any]:
         "is_comparison": compared is not None,
         "number": release.entry,
         "repeated": release.repeated,
-        "pictures": _pictures(release if compared is None else compared),
-        "files": files_here(),
+        **_charts(release if compared is None else compared),
         "keys": _keys(release),
         "several": release.plan.several is not None,
     }
@@ -234,6 +238,36 @@ def _keys(release: Release) -> list[dict[str, Any]]:
     return found
 
 
+def _charts(answer: Release | Comparison) -> dict[str, Any]:
+    """Return the chart of the page, of which table it is, and the files to take away: a chart for each table."""
+    files = [(name, kind.title) for name, kind in files_here().items()]
+    if not isinstance(answer, Release) or answer.plan.several is None:
+        return {"pictures": _pictures(answer), "pictured": "", "files": files}
+    drawn = _drawn_tables(answer)
+    made = [
+        (f"{name} {place}", f"{FILES[name].title.removesuffix(')')}, {_table_name(answer, place)})")
+        for place in drawn[:MOST_CHARTS] for name, _ in files if name in CHARTS
+    ]  # fmt: skip
+    return {
+        "pictures": _pictures(_table(answer, drawn[0])) if drawn else None,
+        "pictured": _table_name(answer, drawn[0]) if drawn else "",
+        "files": [*((name, title) for name, title in files if name not in CHARTS), *made],
+    }
+
+
+def _drawn_tables(release: Release) -> list[int]:
+    """Return which of several tables have groups to draw."""
+    return [place for place in range(len(release.tables)) if 1 < len(_table(release, place)) <= MOST_DRAWN]
+
+
+def _table(release: Release, place: int) -> Release:
+    return release.table(*release.tables[place])
+
+
+def _table_name(release: Release, place: int) -> str:
+    return f"by {listed(list(release.tables[place]))}"
+
+
 def _pictures(answer: Release | Comparison) -> dict[str, str] | None:
     """Return the chart for light and dark pages, as addresses that hold it; None if it cannot be drawn here."""
     if not 1 < len(answer) <= MOST_DRAWN:
@@ -247,13 +281,30 @@ def _pictures(answer: Release | Comparison) -> dict[str, str] | None:
 
 def _file(served: Served, caller: Caller, form: Form, wanted: str) -> Response:
     answer, compared, _, _ = _looked_up(served, caller, form)
-    if not isinstance(answer, Release) or wanted not in FILES:
-        raise Refusal(400, "InvalidRequest", "There is no such file of this answer. Nothing was charged.")
-    made = file_of(answer if compared is None else compared, wanted)
+    kind, _, place = wanted.partition(" ")
+    if not isinstance(answer, Release) or kind not in FILES:
+        raise _no_file()
+    if kind in CHARTS and answer.plan.several is not None and compared is None:
+        answer = _charted(answer, place)
+    made = file_of(answer if compared is None else compared, kind)
     name = f"{served.name}-{answer.entry or 'rows'}{'-' + form.one('compare') if compared else ''}"
+    name += f"-table-{place}" if place else ""
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in name)
-    headers = {"Content-Disposition": f'attachment; filename="{name}{FILES[wanted].ending}"'}
-    return Response(made, headers=headers, media_type=FILES[wanted].media)
+    headers = {"Content-Disposition": f'attachment; filename="{name}{FILES[kind].ending}"'}
+    return Response(made, headers=headers, media_type=FILES[kind].media)
+
+
+def _charted(release: Release, place: str) -> Release:
+    """Return the table of a chart; the first that can be drawn if none is named."""
+    drawn = _drawn_tables(release)
+    chosen = [each for each in drawn if not place or str(each) == place]
+    if not chosen:
+        raise _no_file()
+    return _table(release, chosen[0])
+
+
+def _no_file() -> Refusal:
+    return Refusal(400, "InvalidRequest", "There is no such file of this answer. Nothing was charged.")
 
 
 ROUTES = [
