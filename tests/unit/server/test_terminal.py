@@ -1,6 +1,7 @@
 """What people do on a server from a terminal, against a real one: the same words as beside the table."""
 
 import json
+import shlex
 import threading
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from lapwing.server.permissions import Role
 from lapwing.server.store import AccessStore
 from lapwing.source import Source
 
+from ...test_pages import BLOCK, ROOT, fits
 from ..cli.test_main import run
 from .conftest import ASKED
 
@@ -394,3 +396,29 @@ def test_every_command_asks_a_server_or_says_why_it_cannot():
 def test_without_a_server_the_commands_say_what_to_do():
     assert "lapwing --server URL sources" in run("sources", status=2).stderr
     assert "lapwing --server URL history NAME" in words(run("history", "visits", status=2).stderr)
+
+
+# --- the page ---
+
+
+def test_the_page_shows_what_is_printed_from_the_first_look_to_a_picture(terminal, tmp_path, monkeypatch):
+    """The source is that of the page for owners; ana asks, and audrey sees the ledger."""
+    monkeypatch.chdir(tmp_path)
+    pages = {name: (ROOT / "docs" / "how-to" / f"{name}.md").read_text() for name in ("serve", "ask-a-server")}
+    exec(next(text for language, text, _ in BLOCK.findall(pages["serve"]) if language == "python"), {})
+    Source.open("visits.toml").open_ledger().add_analyst("ana", 1)
+    at = terminal(sources=["visits.toml"])
+    part = pages["ask-a-server"].partition("## Terminal\n")[2].partition("\n## ")[0]
+    ran = []
+    for _, block, _ in BLOCK.findall(part):
+        for line in ("\n" + block).split("\n$ ")[1:]:
+            command, _, shown = line.partition("\n")
+            start, *rest = command.partition("--server https://stats.example ")[::2]
+            assert start == "lapwing "
+            (words,) = map(shlex.split, rest)
+            printed = at("audrey" if words[0] == "ledger" else "ana", *words).output
+            assert fits(shown, printed), f"the page shows\n{shown}\nafter {command}, which prints\n{printed}"
+            ran.append(words[0])
+    assert set(ran) == {*ASKS} - {"request", "sign-in", "sign-out"}
+    assert (tmp_path / "wards.svg").read_text().startswith("<svg")
+    assert (tmp_path / "wards" / "data.csv").exists()
