@@ -24,7 +24,7 @@ from typing import Any
 SKIPPED = {
     "texts for people": "__repr__ Bounds.__str__ Bounds.share Clipped.__str__ Discovery.__str__ KeyPlan.__str__ "
     "Plan.__str__ advice assumption cells_in_words charged explanation formula lacking meaning note refuse remark "
-    "rows_assumed _BY_ERRNO _BY_SQLITE_CODE _BY_SQLSTATE _fewer _lacking _protects _quotable _refuse_without_delta "
+    "rows_assumed _BY_ERRNO _BY_SQLITE_CODE _BY_SQLSTATE _fewer _for_plan _protects _quotable _refuse_without_delta "
     "_refused _short _shown",
     "run by servers alone": "POSTGRES SPARK _BIGQUERY _CLICKHOUSE _SNOWFLAKE _TRINO _connect_postgresql lock_making",
     "calculators that no release uses": "DiscreteLaplace.mean DiscreteLaplace.mean_abs DiscreteLaplace.std "

@@ -24,7 +24,7 @@ LapwingError
 │   ├── UnsupportedQuery       a query that is not on the list of what can be released
 │   ├── MissingLibrary         what was asked needs a library that is not installed
 │   ├── NoSensitivity          the catalogue has no entry: refuse, never guess
-│   └── NoLedger               there is no ledger yet, and no total to make one with
+│   └── NoLedger               there is no ledger, and this call makes none
 ├── BudgetExceeded             refused by the ledger; nothing read, nothing charged
 ├── LedgerError                the record is damaged, busy or out of reach; nothing is granted
 │   ├── AnswerLost             the ledger has an answer to the question, and it cannot be shown
@@ -273,16 +273,26 @@ class NoSensitivity(RequestError):
 
 
 class NoLedger(RequestError):
-    """NoLedger(name), or NoLedger(name, source) for a source without a total to make it with."""
+    """NoLedger(where); of a source NoLedger(where, source, total): ``total`` is a text, None if the source has none."""
+
+    def __init__(self, where: str, *details: object) -> None:
+        super().__init__(Shown(where), *details)  # a path is not shortened: people look for the file
 
     def __str__(self) -> str:
-        if len(self.args) > 1:
-            return f"There is no ledger {self.args[0]} yet. Nothing was charged. {no_total(str(self.args[1]))}"
-        return (
-            f"There is no ledger {self.args[0]} yet. Nothing was charged. "
-            "Make one with the total ε that may ever be spent: `lapwing ledger FILE create --epsilon 2`, "
-            "or Ledger.open(…, epsilon=2)."
+        where, *of_source = self.args
+        told = (
+            f'There is no ledger at "{where}". Nothing was charged. If there was one, restore a backup before anything '
+            "is released: a new ledger would begin with the full budget."
         )
+        if not of_source:
+            return (
+                f"{told} If there was none, make one with the total ε that may ever be spent: "
+                "`lapwing ledger FILE create --epsilon 2`, or Ledger.open(…, epsilon=2)."
+            )
+        source, total = of_source
+        if total is None:
+            return f"{told} {no_total(str(source))}"
+        return f"{told} If there was none, the first release makes one with ε = {total}."
 
 
 class InvalidSource(RequestError):

@@ -8,7 +8,7 @@ A source file is TOML (docs/reference/source.md); loading one runs no code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -30,7 +30,8 @@ from .errors import (
     no_total,
 )
 from .exact import Number
-from .ledger.ledger import Ledger, open_existing
+from .ledger.existing import is_there, open_existing, told_place
+from .ledger.ledger import Ledger
 from .ledger.place import Place, beside, default, file_name
 from .measure.cells import Progress
 from .noise.entropy import SYSTEM, Entropy
@@ -163,8 +164,11 @@ class Source:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger; a new one is made with the totals of ε and δ."""
-        opened = self.open_ledger()
+        """The ledger; NoLedger if there is none: the first release makes one, or ``make_ledger``."""
+        return self._with_these_totals(self.open_ledger())
+
+    def _with_these_totals(self, opened: Ledger) -> Ledger:
+        """Return the ledger; refuse one whose totals are not those that the source says."""
         if self.epsilon is not None and opened.total != self.epsilon:
             asked, has = exact.text(self.epsilon), exact.text(opened.total)
             raise InvalidSource(
@@ -183,15 +187,26 @@ class Source:
         return opened
 
     def open_ledger(self) -> Ledger:
-        """Return the ledger, whatever its total is; a new one is made with the totals."""
-        where = self.ledger_place()
-        existing = open_existing(where)
+        """Return the ledger, whatever its totals are; NoLedger if there is none."""
+        existing = open_existing(self.ledger_place())
+        if existing is None:
+            raise self._no_ledger()
+        return existing
+
+    def make_ledger(self) -> Ledger:
+        """Return the ledger, whatever its totals are; where none is, a new one is made with those of the source."""
+        where, opened = self.ledger_place(), vars(self).get("ledger")
+        existing: Ledger | None = opened or open_existing(where)
         if existing is not None:
             return existing
         if self.epsilon is None:
-            raise NoLedger(where, self.name)
+            raise self._no_ledger()
         self._place.make_folder()
         return Ledger.open(where, self.epsilon, self.delta)
+
+    def _no_ledger(self) -> NoLedger:
+        total = None if self.epsilon is None else exact.text(self.epsilon)
+        return NoLedger(told_place(self.ledger_place()), self.name, total)
 
     def ledger_place(self) -> str:
         """Return where the ledger is, or would be made: a path or URL."""
@@ -200,7 +215,7 @@ class Source:
     def left(self) -> Fraction | None:
         """Return the ε that is left, or None if there is no ledger yet; this makes none."""
         opened: Ledger | None = self.__dict__.get("ledger")  # one that is open remembers what it saw (claim L5)
-        ledger = opened or open_existing(self._place.found(self.name))
+        ledger = opened or open_existing(self.ledger_place())
         return None if ledger is None else ledger.remaining
 
     def describe(self) -> dict[str, Any]:
@@ -262,34 +277,23 @@ class Source:
             schema, statistics, by, where, epsilon=epsilon, error=error, weights=weights, objective=objective,
             confidence=confidence, rows=rows, intervals=intervals,
         )  # fmt: skip
-        plan = replace(plan, clipped=self._clipped(plan))
-        return replace(plan, lacking=self._lacking() if plan.parts else None).on(self.dialect)
+        ledger, lacking = self._for_plan() if plan.parts else (None, None)
+        return replace(plan, clipped=_clipped(plan, ledger), lacking=lacking).on(self.dialect)
 
-    def _lacking(self) -> str | None:
-        """Return why a release would be refused: no total ε is given; None if it would not be."""
-        if self.epsilon is not None:
-            return None
-        try:
-            Ledger.open(self._place.found(self.name), wait=1)
-        except NoLedger:
-            return no_total(self.name)
-        except LapwingError:
-            return None
-        return None
-
-    def _clipped(self, plan: Plan) -> tuple[Clipped, ...]:
-        """Return which columns are clamped; for how many rows, if there is a ledger that says so."""
-        try:
-            return clipped(plan, self._ledger_if_any() if plan.bounded else None)
-        except LedgerError:
-            return clipped(plan, None)
-
-    def _ledger_if_any(self) -> Ledger | None:
+    def _for_plan(self) -> tuple[Ledger | None, str | None]:
+        """Return the ledger if there is one, and why a release would be refused if it would be; none is made."""
         opened: Ledger | None = self.__dict__.get("ledger")
+        if opened is not None:
+            return opened, None
         try:
-            return opened or Ledger.open(self._place.found(self.name), wait=1)
+            opened = open_existing(self.ledger_place(), wait=1)
+            if opened is None:
+                return None, no_total(self.name) if self.epsilon is None else None
+            return self._with_these_totals(opened), None
+        except InvalidSource as refusal:
+            return opened, str(refusal)
         except LapwingError:
-            return None
+            return None, None
 
     @by_name
     def release(
@@ -361,7 +365,8 @@ class Source:
         """
         sure = bar_confidence(confidence)
         plan = self.plan_keys(column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person)
-        discovery = discover(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
+        options: Any = {"analyst": analyst, "progress": progress, "entropy": entropy}
+        discovery = self._spend(lambda ledger: discover(plan, self._table, ledger, **options))
         return self.beside(discovery).at(sure)
 
     @by_name
@@ -402,8 +407,8 @@ class Source:
             entropy: the source of randomness; change it only in tests.
         """
         plan = plan_bounds(self.schema.anew(), column, epsilon=epsilon, where=where)
-        bounds = find_bounds(plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy)
-        return self.beside(bounds)
+        options: Any = {"analyst": analyst, "progress": progress, "entropy": entropy}
+        return self.beside(self._spend(lambda ledger: find_bounds(plan, self._table, ledger, **options)))
 
     @by_name
     def rows_per_person(
@@ -429,10 +434,15 @@ class Source:
             entropy: the source of randomness; change it only in tests.
         """
         plan, wanted = plan_rows_per_person(self.schema.anew(), epsilon=epsilon, where=where), people_share(share)
-        found = find_rows_per_person(
-            plan, self._table, self.ledger, analyst=analyst, progress=progress, entropy=entropy
-        )
+        options: Any = {"analyst": analyst, "progress": progress, "entropy": entropy}
+        found = self._spend(lambda ledger: find_rows_per_person(plan, self._table, ledger, **options))
         return self.beside(found).at(wanted)
+
+    def _spend(self, ask: Callable[[Ledger], A]) -> A:
+        """Return the answer to a question that is charged to the ledger, which is made if there is none."""
+        if "ledger" not in vars(self) and not is_there(self.ledger_place()):
+            self.make_ledger()
+        return ask(self.ledger)
 
     def beside(self, answer: A) -> A:
         """Return an answer of this source; one that was recorded before the table was modified says so."""
@@ -470,10 +480,21 @@ def release_planned(
 ) -> Release:
     """Release what a plan of this source says: the rest of ``Source.release``, and all of it for those with a plan."""
     plan, cut = replace(plan, shown=WHOLE), plan.shown
-    ledger = source.ledger if plan.parts else None
-    known = None if ledger is None else from_record(plan, ledger, analyst)
-    release = known or make_release(plan, source._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
+
+    def ask(ledger: Ledger | None) -> Release:
+        known = None if ledger is None else from_record(plan, ledger, analyst)
+        return known or make_release(plan, source._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
+
+    release = source._spend(ask) if plan.parts else ask(None)
     return source.beside(release).at(plan.confidence).showing(cut)
+
+
+def _clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:
+    """Return which columns are clamped; for how many rows, if there is a ledger that says so."""
+    try:
+        return clipped(plan, ledger if plan.bounded else None)
+    except LedgerError:
+        return clipped(plan, None)
 
 
 def _beside(file: Path, table: str) -> str:

@@ -20,7 +20,7 @@ class Running:
 
     def __init__(self, folder, **more):
         source = write_source(folder, "visits")
-        ledger = Source.open(source).open_ledger()
+        ledger = Source.open(source).make_ledger()
         for name in ("olga", "ana"):
             ledger.add_analyst(name, 2 if name == "olga" else 1)
         given = {"sources": [str(source)], "access": str(folder / "access.sqlite"), **more}

@@ -100,14 +100,22 @@ EXAMPLES = [
     ),
     (
         errors.NoLedger("visits.ledger"),
-        'There is no ledger "visits.ledger" yet. Nothing was charged. Make one with the total ε that may ever be '
-        "spent: `lapwing ledger FILE create --epsilon 2`, or Ledger.open(…, epsilon=2).",
+        'There is no ledger at "visits.ledger". Nothing was charged. If there was one, restore a backup before '
+        "anything is released: a new ledger would begin with the full budget. If there was none, make one with the "
+        "total ε that may ever be spent: `lapwing ledger FILE create --epsilon 2`, or Ledger.open(…, epsilon=2).",
     ),
     (
-        errors.NoLedger("visits.ledger", "visits"),
-        'There is no ledger "visits.ledger" yet. Nothing was charged. Source "visits" gives no total ε, the ε that '
-        "may ever be spent: give it, for example by lw.Source(…, epsilon=1) in Python, or by the line epsilon = 1 in "
-        "a source file.",
+        errors.NoLedger("visits.ledger", "visits", None),
+        'There is no ledger at "visits.ledger". Nothing was charged. If there was one, restore a backup before '
+        'anything is released: a new ledger would begin with the full budget. Source "visits" gives no total ε, the ε '
+        "that may ever be spent: give it, for example by lw.Source(…, epsilon=1) in Python, or by the line epsilon = "
+        "1 in a source file.",
+    ),
+    (
+        errors.NoLedger("/srv/a folder with a name that is long/another one/visits.ledger", "visits", "3"),
+        'There is no ledger at "/srv/a folder with a name that is long/another one/visits.ledger". Nothing was '
+        "charged. If there was one, restore a backup before anything is released: a new ledger would begin with the "
+        "full budget. If there was none, the first release makes one with ε = 3.",
     ),
     (
         errors.UnknownArgument("group_by", "release", "by", ("by", "where")),

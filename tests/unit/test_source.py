@@ -317,7 +317,7 @@ def test_the_total_of_the_ledger_can_be_changed_in_either_order(tmp_path):
     assert source(1).ledger.total == 1
     with pytest.raises(errors.InvalidSource, match="Write epsilon = 1"):
         source(2).release(lw.count(), epsilon=1)
-    source(2).open_ledger().set_total(2)
+    source(2).make_ledger().set_total(2)
     assert source(2).release(lw.count(), epsilon=1).entry == 3
 
 
@@ -494,6 +494,6 @@ def test_a_source_without_a_total_says_how_to_give_one(tmp_path):
     plan = source.plan(lw.count(), epsilon=1)
     assert re.search(advice, str(plan))
     assert re.search(advice, str(plan.lacking))
-    lw.Source(frame, **described, epsilon=1).ledger  # noqa: B018  # which makes it
+    lw.Source(frame, **described, epsilon=1).make_ledger()
     assert source.plan(lw.count(), epsilon=1).lacking is None
     assert source.ledger.total == 1

@@ -63,7 +63,7 @@ def _open(where: str) -> Ledger | RemoteLedger:
 
 
 def _own(where: str, why: str = _WHERE_KEPT) -> Ledger:
-    """Return the ledger of a command that cannot ask a server."""
+    """Return the ledger of a command that cannot ask a server; none is made."""
     from ..ledger.ledger import Ledger
 
     _refuse_server(why)
@@ -78,6 +78,16 @@ def _refuse_server(why: str) -> None:
     """Refuse --server, before anything is done."""
     if asks_server():
         raise click.UsageError(f"ledger {click.get_current_context().info_name} cannot ask a server: {why}")
+
+
+def _own_or_new(where: str, why: str) -> Ledger:
+    """Return the ledger of a command that cannot ask a server; a source that has none gets one with its total."""
+    _refuse_server(why)
+    if not where.endswith(".toml"):
+        return _own(where, why)
+    from ..source import Source
+
+    return Source.open(where).make_ledger()
 
 
 def _place(where: str) -> str:
@@ -221,7 +231,7 @@ def analysts(ctx: click.Context, form: str) -> None:
 @click.pass_obj
 def add(where: str, name: str, cap: str, note: str | None, form: str) -> None:
     """Add analyst NAME with a cap."""
-    _tell(_own(where, _BY_OWNER).add_analyst(name, cap, note), form)
+    _tell(_own_or_new(where, _BY_OWNER).add_analyst(name, cap, note), form)
 
 
 @analysts.command()

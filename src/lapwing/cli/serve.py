@@ -120,7 +120,7 @@ def invite(
     server.checked_days(days)
     opened, people = [_opened(each) for each in sources], _opened_access(access, config)
     for source in opened:
-        people.know_source(source.name, _server("sources").identity_of(source.open_ledger()))
+        people.know_source(source.name, _server("sources").identity_of(source.make_ledger()))
     for source in opened:
         _give_cap(source, person, role, cap)
     names = [source.name for source in opened]
@@ -154,7 +154,7 @@ def _opened(path: str) -> Source:
 
 def _give_cap(source: Source, person: str, role: str, cap: str | None) -> None:
     """Set the cap of a person in the ledger of a source."""
-    ledger = source.open_ledger()
+    ledger = source.make_ledger()
     known = person in {each.analyst for each in ledger.analysts()}
     if cap is not None:
         (ledger.set_cap if known else ledger.add_analyst)(person, cap)

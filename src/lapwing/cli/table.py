@@ -171,7 +171,8 @@ def _left(source: AnySource) -> str:
     except InvalidSource as refusal:  # it is where it was kept before
         return str(refusal)
     if left is None:  # without a total the plan has said what is lacking
-        return f"There is no ledger yet{': the first release creates it' if source.epsilon is not None else ''}."
+        makes = "" if source.epsilon is None else f": the first release makes one with ε = {text(source.epsilon)}"
+        return f"There is no ledger yet{makes}."
     return f"ε left: {text(left)}"
 
 

@@ -27,8 +27,9 @@ from ..exact import ATTO, NANO
 from . import store
 from .chain import sha256
 from .entry import Entry, canonical_json, entry_of
+from .existing import open_existing
 from .failure import plainly
-from .ledger import Ledger, open_existing
+from .ledger import Ledger
 from .store import VERSION, WAIT, Row, Turn
 
 _NOTE = "written off: charged after the backup that was put back"

@@ -487,12 +487,3 @@ class Ledger(BudgetChart, CapRequests):
     def _transaction(self, *, write: bool = False) -> AbstractContextManager[sa.Connection]:
         """Run a block in one transaction."""
         return transaction(self.where, self._engine, write=write)
-
-
-def open_existing(where: str) -> Ledger | None:
-    """Return the ledger that is there, its chain checked; None if there is none."""
-    ledger = Ledger(store.connect(where, Fraction(WAIT)))
-    if not ledger._exists():
-        return None
-    ledger._check_chain()
-    return ledger

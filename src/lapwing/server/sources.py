@@ -26,7 +26,7 @@ class Served:
         first = open_source()
         self.name: str = first.name
         self.schema: Schema = first.schema
-        self.ledger: Ledger = first.open_ledger()  # whatever its total is: the owner may have changed it
+        self.ledger: Ledger = first.make_ledger()  # whatever its total is: the owner may have changed it
         self.where = str(self.ledger.where)
         self._description = first.describe()
         self.file: str | None = None

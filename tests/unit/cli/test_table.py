@@ -44,7 +44,7 @@ def test_plan_shows_the_sql_of_another_engine(visits):
 def test_plan_finds_the_epsilon_for_an_error(visits):
     text = run("plan", visits, "SELECT COUNT(*) FROM visits", "--error", "9").stdout
     assert "need ε = 1.05" in text
-    assert "There is no ledger yet" in text
+    assert "There is no ledger yet: the first release makes one with ε = 2." in text
 
 
 def test_release_in_every_format(visits, tmp_path):

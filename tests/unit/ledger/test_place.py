@@ -116,7 +116,7 @@ def test_a_source_file_has_its_ledger_beside_it_whatever_its_table_is(home, tmp_
         opened = lw.Source.open(tmp_path / "visits.toml")
         assert opened._place.where == str(tmp_path / "visits.ledger")
         assert opened.holds(tmp_path / "visits.ledger")
-        assert opened.ledger.remaining == 1
+        assert opened.make_ledger().remaining == 1
     assert not home.exists()
 
 

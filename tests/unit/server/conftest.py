@@ -170,7 +170,7 @@ def prepared(tmp_path_factory):
         made["eve"] = invite(access, "eve", Role.ANALYST, ["secrets"], 30).text
         made["oscar"] = invite(access, "oscar", Role.OPERATOR, [], 30).text
     for source, names in (("visits", ("olga", "ana", "bob")), ("secrets", ("eve",))):
-        ledger = Source.open(write_source(folder, source)).open_ledger()
+        ledger = Source.open(write_source(folder, source)).make_ledger()
         for name in names:
             ledger.add_analyst(name, 2)
     (folder / "tokens.json").write_text(json.dumps(made))

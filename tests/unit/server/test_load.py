@@ -32,7 +32,7 @@ def crowd(request, tmp_path):
     if request.param == "postgresql":
         access = request.getfixturevalue("postgres")
         file.write_text(file.read_text().replace("rows_per_person", f'ledger = "{access}"\nrows_per_person', 1))
-    ledger, people = Source.open(file).open_ledger(), Access(AccessStore(access))
+    ledger, people = Source.open(file).make_ledger(), Access(AccessStore(access))
     tokens = {}
     for number in range(CLIENTS):
         ledger.add_analyst(f"a{number}", 1)

@@ -35,7 +35,7 @@ def test_two_sources_with_one_ledger_are_refused(folder, ledger):
 def test_two_new_ledgers_are_not_taken_for_one(tmp_path):
     files = [write_source(tmp_path, name) for name in ("one", "two")]
     for file in files:
-        Source.open(file).open_ledger()
+        Source.open(file).make_ledger()
     assert len(open_sources([lambda file=file: Source.open(file) for file in files])) == 2
 
 

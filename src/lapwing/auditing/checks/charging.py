@@ -38,7 +38,7 @@ def charged(room: Room) -> Iterator[Finding]:
 def _bad_epsilon(room: Room) -> Finding:
     tables = _tables(room)
     source = tables.source(tables.whole)
-    ledger = source.ledger
+    ledger = source.make_ledger()
     accepted: list[str] = []
     for bad in BAD:
         calls: tuple[Callable[[], Any], ...] = (
@@ -60,7 +60,7 @@ def _refused(room: Room) -> Finding:
     """A table whose rows cannot be read gets the same refusals, word for word: they need no row."""
     tables = _tables(room)
     good, broken, missing = map(tables.source, (tables.whole, tables.zeros, tables.missing))
-    ledger = good.ledger
+    ledger = good.make_ledger()
     ledger.charge("what else there was", "1.5")
     asked: tuple[Callable[[Source], Any], ...] = (
         lambda t: t.release(query.sum("wage"), epsilon=TENTH),
@@ -112,7 +112,7 @@ def _repeated(room: Room) -> Finding:
     """The same question has the same answer at no charge, from any object; at another ε it is another question."""
     tables = _tables(room)
     source = tables.source(tables.whole)
-    ledger, asked = source.ledger, (query.sum("x"), query.count())
+    ledger, asked = source.make_ledger(), (query.sum("x"), query.count())
     places = (tables.whole, tables.whole, tables.zeros)
     what = "L2: the same question has the same answer at no charge, and what is charged adds up"
     try:
@@ -173,7 +173,7 @@ def _capped(room: Room) -> Finding:
     table = room.parquet({"x": [0.5, 1.0], "key": ["a", "b"]}, {"x": "DOUBLE", "key": "VARCHAR"})
     columns = {"x": number(0, 1), "key": keys(["a", "b"])}
     source = Source(table, name="t", columns=columns, epsilon=9, delta="0.01", ledger=room.path("ledger"))
-    ledger = source.ledger
+    ledger = source.make_ledger()
     people = Source(table, name="t", columns=columns, person="key", ledger=ledger.where)
     ledger.add_analyst("ana", "1.25")
     asked: tuple[Callable[..., Any], ...] = (

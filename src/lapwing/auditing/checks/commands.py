@@ -173,7 +173,7 @@ def prepared(room: Room) -> Prepared:
     folder.mkdir()
     described = DESCRIBED[0]
     file = described.file(place(room, described.ending, folder), folder)
-    ledger, steps = Source.open(file).ledger, _steps(file.name)
+    ledger, steps = Source.open(file).make_ledger(), _steps(file.name)
     ledger.add_analyst("ana", 2)
     first, charged = len(ledger.entries()) + 1, sum(step.charges > 0 for step in steps)
     entries = [first + 8 * i for i in range(charged // 4)]  # charges and answers in turn

@@ -214,7 +214,7 @@ def _other_total(room: Room) -> Finding:
     """A source that says another total than its ledger has is refused, and changes nothing."""
     each, folder = DESCRIBED[0], _folder(room)
     table = place(room, each.ending, folder)
-    ledger = each.python(str(folder / table), folder).ledger
+    ledger = each.python(str(folder / table), folder).make_ledger()
     granted, ways = [], 0
     for name, value in (("epsilon", 9), ("epsilon", 1), ("delta", 0.1), ("delta", 0.001)):
         other = Described(each.what, each.ending, {**each.fields, name: value})
@@ -270,7 +270,7 @@ def _completed(room: Room) -> Finding:
     table = place(room, each.ending, folder)
     source, file = each.python(str(folder / table), folder), each.file(table, folder)
     due = Fraction(0)
-    source.ledger.add_analyst("ana", 1)
+    source.make_ledger().add_analyst("ana", 1)
     for call, args, given in asked:
         due, options = due + TENTH, {**given, "analyst": "ana"}
         for ask in (source, Source.open(file)):
@@ -344,7 +344,7 @@ def _at_once(room: Room, openers: Sequence[others.Process]) -> Iterator[Finding]
     """Let four processes ask the same at the same moment: one is charged, and all show its answer."""
     each, folder = DESCRIBED[0], _folder(room)
     file = each.file(place(room, each.ending, folder), folder)
-    ledger, due = Source.open(file).ledger, Fraction(0)
+    ledger, due = Source.open(file).make_ledger(), Fraction(0)
     asked: tuple[tuple[str, list[Any], dict[str, Any]], ...] = (
         ("release", ["SELECT k, COUNT(*), SUM(x) FROM t GROUP BY k"], {}),
         ("sql", ["SELECT SUM(x), SUM(y) FROM t"], {}),
@@ -398,7 +398,7 @@ def _beyond(room: Room, openers: Sequence[others.Process]) -> Finding:
         capped, folder, meet = i % 2 == 1, _folder(room), _folder(room)
         each = DESCRIBED[0]
         file = each.file(place(room, each.ending, folder), folder)
-        ledger = Source.open(file).ledger
+        ledger = Source.open(file).make_ledger()
         ledger.add_analyst("ana", "0.9" if capped else 4)
         if not capped:
             ledger.charge("what else there was", "4.1")

@@ -152,7 +152,7 @@ def _engine_steps(room: Room, sample: int) -> Finding:
     path, tally = canaries(room), Tries()
     source_of(room, path).release(query.sum("y"), epsilon=EPSILON, entropy=EntropyForTests(1))
     source = source_of(room, path)
-    ledger = source.ledger
+    ledger = source.make_ledger()
     with counting() as found:
         due = _through(source, 1)
     places = [i for i, step in enumerate(found) if step.package == "engine"]
@@ -160,7 +160,7 @@ def _engine_steps(room: Room, sample: int) -> Finding:
     exact = _exact(found, reads + 1)
     for i in sorted(random.Random(SEED).sample(places, min(sample, len(places)))):
         step, source = found[i], source_of(room, path)
-        ledger = source.ledger
+        ledger = source.make_ledger()
         error = _ERRORS[i % len(_ERRORS)](NOTE if i in exact else "injected")
         with failing_at(step, error) as reached:
             outcome = attempted(lambda: _through(source, 1), lambda: i > reads)  # noqa: B023

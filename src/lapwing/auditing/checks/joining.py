@@ -114,7 +114,7 @@ def _granted(room: Room, main: Any, joined: Join, what: str) -> list[str]:
     try:
         source.release(query.count(name), epsilon=1)
     except InvalidSource:
-        return [] if source.ledger.spent == 0 else [f"{what}, which was charged"]
+        return [] if source.make_ledger().spent == 0 else [f"{what}, which was charged"]
     except LapwingError as error:
         return [f"{what}: {error}"]
     return [what]

@@ -167,8 +167,8 @@ def _traced(room: Room, question: Question, table: Any, run: Run) -> tuple[Trace
         trace.answer = _masked(made.to_dict())
     trace.ledger = [
         (entry.kind, entry.epsilon, entry.question, _public(full.answer))
-        for entry in asked.ledger.entries()
-        if (full := asked.ledger.entry(entry.number)) is not None
+        for entry in asked.make_ledger().entries()
+        if (full := asked.make_ledger().entry(entry.number)) is not None
     ]
     return trace, made
 

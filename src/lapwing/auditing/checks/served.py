@@ -53,7 +53,7 @@ class _Asked:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files = [_write(folder, name) for name in ("t", "u")]
-        self._ledgers = [Source.open(file).open_ledger() for file in self._files]
+        self._ledgers = [Source.open(file).make_ledger() for file in self._files]
         for ledger in self._ledgers:
             ledger.add_analyst("ana", 2)
         self.wrong: dict[str, list[str]] = {"charges": [], "budgets": [], "permissions": [], "canaries": []}

@@ -140,7 +140,7 @@ def _as_users(running: Running, world: World, runs: Sequence[tuple[Any, Script]]
     again = running.again(world, source, Script(lambda i: 7 * i % 31 - 15))
     if again.error is not None or again.cells != first.cells:
         return Broken("same", again.error or "the same question has two answers")
-    charges = [(entry.epsilon, entry.delta) for entry in source.ledger.entries() if entry.kind == "charge"]
+    charges = [(entry.epsilon, entry.delta) for entry in source.make_ledger().entries() if entry.kind == "charge"]
     options = world.question.arguments
     due = [(Fraction(options["epsilon"]), Fraction(options.get("delta", 0)))] if first.script.scales else []
     if first.script.scales and charges != due:

@@ -266,7 +266,7 @@ def opener() -> None:
         try:
             source = Source.open(asked["path"])
             if "meet" in asked:
-                meeting = Meeting.open(source.ledger.where)
+                meeting = Meeting.open(source.make_ledger().where)
                 assert isinstance(meeting, Meeting)
                 meeting.at, meeting.steps = Path(asked["meet"]), asked["steps"]
                 source.ledger = meeting
@@ -277,7 +277,7 @@ def opener() -> None:
         except Exception as error:  # a build that is broken
             told = {"refused": f"{type(error).__name__} (not one of ours)", "said": str(error)}
         try:
-            ledger = Source.open(asked["path"]).ledger
+            ledger = Source.open(asked["path"]).make_ledger()
             told |= {"where": os.path.realpath(ledger.where), "spent": str(ledger.spent)}
         except LapwingError as error:
             told |= {"where": None, "spent": str(error)}

@@ -109,7 +109,7 @@ def source_of(room: Room, table: str) -> Source:
     """Return a source of that table, with a new ledger that has an analyst."""
     columns = {"y": number(0, 10**9, integer=True), "key": keys(["a", "b"])}
     source = room.source(table, columns=columns, epsilon=10, delta="0.01")
-    source.ledger.add_analyst(ANALYST, 2)
+    source.make_ledger().add_analyst(ANALYST, 2)
     return source
 
 

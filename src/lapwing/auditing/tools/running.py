@@ -176,7 +176,7 @@ class Running:
         source = self._source(world, table, folder)
         seen = self.again(world, source, script)
         files = sorted((str(file.relative_to(folder)), file.stat().st_size) for file in folder.rglob("*"))
-        entries = source.ledger.entries(answers=True)
+        entries = source.make_ledger().entries(answers=True)
         timed = re.compile("|".join([_CLOCK.pattern, *(entry.hash for entry in entries)]))  # a hash is of times, too
         said = [(who, timed.sub("", str(text))) for who, text in seen.said if "sqlalchemy" not in who]  # addresses
         kept = [replace(entry, time="", hash="", recorded_at=None) for entry in entries]

@@ -100,7 +100,7 @@ def test_a_plan_that_makes_a_ledger_is_found(room, monkeypatch):
     whole = Source.plan
 
     def careless(self, *args, **options):
-        self.open_ledger()
+        self.make_ledger()
         return whole(self, *args, **options)
 
     monkeypatch.setattr(Source, "plan", careless)
