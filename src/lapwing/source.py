@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 from os import PathLike, fspath
@@ -30,7 +31,7 @@ from .errors import (
     no_total,
 )
 from .exact import Number
-from .ledger.existing import is_there, open_existing, told_place
+from .ledger.existing import is_there, open_existing, told_new, told_place
 from .ledger.ledger import Ledger
 from .ledger.place import Place, beside, default, file_name
 from .measure.cells import Progress
@@ -367,7 +368,7 @@ class Source:
         plan = self.plan_keys(column, epsilon=epsilon, delta=delta, where=where, keys_per_person=keys_per_person)
         options: Any = {"analyst": analyst, "progress": progress, "entropy": entropy}
         discovery = self._spend(lambda ledger: discover(plan, self._table, ledger, **options))
-        return self.beside(discovery).at(sure)
+        return discovery.at(sure)
 
     @by_name
     def plan_keys(
@@ -408,7 +409,7 @@ class Source:
         """
         plan = plan_bounds(self.schema.anew(), column, epsilon=epsilon, where=where)
         options: Any = {"analyst": analyst, "progress": progress, "entropy": entropy}
-        return self.beside(self._spend(lambda ledger: find_bounds(plan, self._table, ledger, **options)))
+        return self._spend(lambda ledger: find_bounds(plan, self._table, ledger, **options))
 
     @by_name
     def rows_per_person(
@@ -436,18 +437,26 @@ class Source:
         plan, wanted = plan_rows_per_person(self.schema.anew(), epsilon=epsilon, where=where), people_share(share)
         options: Any = {"analyst": analyst, "progress": progress, "entropy": entropy}
         found = self._spend(lambda ledger: find_rows_per_person(plan, self._table, ledger, **options))
-        return self.beside(found).at(wanted)
+        return found.at(wanted)
 
     def _spend(self, ask: Callable[[Ledger], A]) -> A:
-        """Return the answer to a question that is charged to the ledger, which is made if there is none."""
-        if "ledger" not in vars(self) and not is_there(self.ledger_place()):
-            self.make_ledger()
-        return ask(self.ledger)
+        """Return the answer to a question; where no ledger is, one is made, and the answer, or the error, says so."""
+        if "ledger" in vars(self) or is_there(self.ledger_place()):
+            return self.beside(ask(self.ledger))
+        new = told_new("This release", self.make_ledger())
+        try:
+            return ask(self.ledger).beside(self._modified(), new)
+        except BaseException as error:
+            error.add_note(new)
+            raise
 
     def beside(self, answer: A) -> A:
         """Return an answer of this source; one that was recorded before the table was modified says so."""
+        return answer.beside(self._modified())
+
+    def _modified(self) -> datetime | None:
         modified = [each.modified() for each in (self._table, *self._table.joined.values())]
-        return answer.beside(max((each for each in modified if each is not None), default=None))
+        return max((each for each in modified if each is not None), default=None)
 
     def declare(
         self, columns: Mapping[str, Column | Derivation | str] | None = None, **more: Column | Derivation | str
@@ -485,8 +494,8 @@ def release_planned(
         known = None if ledger is None else from_record(plan, ledger, analyst)
         return known or make_release(plan, source._table, ledger, analyst=analyst, progress=progress, entropy=entropy)
 
-    release = source._spend(ask) if plan.parts else ask(None)
-    return source.beside(release).at(plan.confidence).showing(cut)
+    release = source._spend(ask) if plan.parts else source.beside(ask(None))
+    return release.at(plan.confidence).showing(cut)
 
 
 def _clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:

@@ -524,7 +524,7 @@ def test_T24_a_rare_key_appears_nowhere_also_when_the_engine_fails(form, tmp_pat
 def test_a_recorded_answer_that_does_not_fit_is_refused(tmp_path):
     source = source_of(tmp_path)
     plan = source.plan_keys("key", epsilon=1, delta="1e-8")
-    source.ledger.record(source.ledger.charge(plan.question(), 1, "1e-8"), {"keys": ["a"], "counts": []})
+    source.ledger.record(source.make_ledger().charge(plan.question(), 1, "1e-8"), {"keys": ["a"], "counts": []})
     with pytest.raises(errors.LedgerError, match="does not fit"):
         source.discover("key", epsilon=1, delta="1e-8")
 

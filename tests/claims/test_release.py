@@ -187,7 +187,7 @@ def test_T27_the_declaration_of_the_person_column_is_part_of_the_question(tmp_pa
 
 def test_T27_a_recorded_answer_of_another_shape_is_refused(source):
     plan = source.plan(lw.count(), by="key", epsilon=1)
-    entry = source.ledger.charge(question(plan), 1)
+    entry = source.make_ledger().charge(question(plan), 1)
     source.ledger.record(entry, {"cells": [[[1, 2]]]})
     with pytest.raises(errors.LedgerError, match="does not fit"):
         source.release(lw.count(), by="key", epsilon=1)

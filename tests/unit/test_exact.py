@@ -89,7 +89,7 @@ def test_T28_the_noise_and_the_charge_are_of_the_same_rounded_epsilon(tmp_path):
     )
     plan = source.plan(lw.count(), epsilon=0.1 + 0.2)
     assert (plan.epsilon, plan.scale(plan.parts[0]), source.epsilon) == (F(3, 10), F(10, 3), F(3, 10))
-    entry = source.ledger.charge("a question", 0.1 + 0.2)
+    entry = source.make_ledger().charge("a question", 0.1 + 0.2)
     assert (entry.epsilon, source.ledger.remaining) == (F(3, 10), 0)
     assert lw.Ledger.open(tmp_path / "l", epsilon=0.1 + 0.2).total == F(3, 10)
     assert lw.LaplaceMechanism(1, 0.1 + 0.2).scale == F(10, 3)

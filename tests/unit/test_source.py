@@ -55,7 +55,7 @@ def visits(tmp_path):
 
 
 def test_a_source_file_and_its_ledger_beside_it(visits, tmp_path):
-    assert (visits.name, visits.ledger.where) == ("visits", str(tmp_path / "visits.ledger"))
+    assert (visits.name, visits.ledger_place()) == ("visits", str(tmp_path / "visits.ledger"))
     answer = visits.sql("SELECT ward, COUNT(*) AS n, AVG(cost) FROM visits GROUP BY ward", epsilon=1)
     told = answer.to_dict()
     assert told["columns"][0] == {"name": "ward", "kind": "key"}
@@ -220,7 +220,7 @@ def test_confidences_beyond_what_bars_are_computed_for_are_refused(visits, confi
     for call in (visits.plan, visits.release):
         with pytest.raises(errors.RequestError):
             call(lw.mean("cost"), epsilon=1, confidence=confidence)
-    assert visits.ledger.spent == 0
+    assert visits.left() is None
     assert visits.release(lw.mean("cost"), by="ward", epsilon=1, confidence="0.999999999").at(simultaneous=True).rows
 
 
@@ -314,7 +314,7 @@ def test_the_total_of_the_ledger_can_be_changed_in_either_order(tmp_path):
     def source(epsilon):
         return lw.Source(pd.DataFrame({"a": [1]}), name="t", columns={}, epsilon=epsilon, ledger=tmp_path / "l")
 
-    assert source(1).ledger.total == 1
+    assert source(1).make_ledger().total == 1
     with pytest.raises(errors.InvalidSource, match="Write epsilon = 1"):
         source(2).release(lw.count(), epsilon=1)
     source(2).make_ledger().set_total(2)

@@ -15,6 +15,7 @@ from .output import (
     format_options,
     print_json,
     source_argument,
+    warned,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def discover(
         print_json(**plan.to_dict()) if form == "json" else click.echo(str(plan))
         return
     with asking() as progress:
-        found = opened.discover(column, **asked, analyst=analyst, confidence=confidence, progress=progress)
+        found = warned(opened.discover(column, **asked, analyst=analyst, confidence=confidence, progress=progress))
     taken = other in found.keys
     lines = found.to_toml(None if taken else other) if found.keys else None
     _tell(found, lines, form)
@@ -149,7 +150,9 @@ def _find_rows(
         print_json(**plan.to_dict()) if form == "json" else click.echo(str(plan))
         return
     with asking() as progress:
-        found = opened.rows_per_person(epsilon=epsilon, share=share, where=where, analyst=analyst, progress=progress)
+        found = warned(
+            opened.rows_per_person(epsilon=epsilon, share=share, where=where, analyst=analyst, progress=progress)
+        )
     _tell(found, found.to_toml() if found.found else None, form)
 
 
@@ -167,7 +170,7 @@ def _find_bounds(
             click.echo(f"A bin with more than {rows:,} rows is found with probability 95 %.  No data was read.")
         return
     with asking() as progress:
-        found = opened.bounds(column, epsilon=epsilon, where=where, analyst=analyst, progress=progress)
+        found = warned(opened.bounds(column, epsilon=epsilon, where=where, analyst=analyst, progress=progress))
     _tell(found, found.to_toml() if found.occupied else None, form)
 
 

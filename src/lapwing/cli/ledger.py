@@ -81,13 +81,17 @@ def _refuse_server(why: str) -> None:
 
 
 def _own_or_new(where: str, why: str) -> Ledger:
-    """Return the ledger of a command that cannot ask a server; a source that has none gets one with its total."""
+    """Return the ledger of a command that cannot ask a server; a source that has none gets one, and that is said."""
+    from ..ledger.existing import is_there, told_new
+
     _refuse_server(why)
-    if not where.endswith(".toml"):
+    if not where.endswith(".toml") or is_there(_place(where)):
         return _own(where, why)
     from ..source import Source
 
-    return Source.open(where).make_ledger()
+    made = Source.open(where).make_ledger()
+    click.echo(told_new("This command", made), err=True)
+    return made
 
 
 def _place(where: str) -> str:

@@ -57,7 +57,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except (LapwingError, click.UsageError) as error:
             usage = isinstance(error, click.UsageError)
-            message = error.format_message() if isinstance(error, click.UsageError) else str(error)
+            message = error.format_message() if isinstance(error, click.UsageError) else _with_notes(str(error), error)
             if ctx.meta.get("lapwing.format") == "json":
                 name = "UsageError" if usage else type(error).__name__
                 click.echo(json.dumps({"error": name, "message": message}, ensure_ascii=False), err=True)
@@ -66,14 +66,19 @@ class Commands(click.Group):
             else:
                 click.echo(f"lapwing: {message}", err=True)
             sys.exit(2 if usage or isinstance(error, _REFUSED) else 1)
-        except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
+        except KeyboardInterrupt as error:
+            click.echo(_with_notes("Interrupted.", error), err=True)
             sys.exit(130)  # 1 means that something failed
         except BrokenPipeError:
             raise  # click knows what to do
         except OSError as error:
             click.echo(f"lapwing: the output could not be written ({error.strerror})", err=True)
             sys.exit(1)
+
+
+def _with_notes(message: str, error: BaseException) -> str:
+    """Return the message of an error, with what was noted beside it: that a new ledger was begun."""
+    return " ".join([message, *getattr(error, "__notes__", ())])
 
 
 def _prepare() -> None:

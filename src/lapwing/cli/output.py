@@ -128,6 +128,14 @@ def asking() -> Iterator[Any]:
         raise
 
 
+def warned(answer: Any) -> Any:
+    """Say on stderr that a release began a new ledger, if it did; return the answer without that, to print it."""
+    if answer.new_ledger is None:
+        return answer
+    click.echo(answer.new_ledger, err=True)
+    return answer.beside(None)  # new, so its table was not modified since
+
+
 def check_writable(output: Path, force: bool, precious: bool) -> None:
     """Refuse, before anything is charged, a file that cannot or should not be written; none is made."""
     if precious:

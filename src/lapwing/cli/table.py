@@ -30,6 +30,7 @@ from .output import (
     progress_bar,
     rows_on_terminal,
     source_argument,
+    warned,
     why_not,
 )
 from .plot import chart_form, check_chart, one_table, write_chart
@@ -242,7 +243,7 @@ def release(
     if form in CHARTS:
         try_on_zeros(_chart(compare, form), opened.plan(sql, **asked))
     with asking() as progress:
-        made = opened.release(sql, **asked, confidence=confidence, **asked_by(analyst, progress))
+        made = warned(opened.release(sql, **asked, confidence=confidence, **asked_by(analyst, progress)))
     made = made.at(simultaneous=simultaneous)
     made = made.nonnegative(rounded=rounded) if nonnegative else made
     made = made.suppressed() if suppress else made

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from .. import exact
 from .ledger import Ledger
 from .store import WAIT, connect
 
@@ -28,3 +29,10 @@ def open_existing(where: str, wait: int = WAIT) -> Ledger | None:
 def told_place(where: str) -> str:
     """Return a path or URL as messages say it: without a user and a password."""
     return connect(where, Fraction(WAIT)).where
+
+
+def told_new(what: str, ledger: Ledger) -> str:
+    """Return what is said when something, such as "This release", has begun a new ledger."""
+    delta = ledger.delta.total
+    totals = f"the total ε = {exact.text(ledger.total)}" + (f", δ = {exact.text(delta)}" if delta else "")
+    return f"{what} began a new ledger, {ledger.where}, with {totals}. If there was one before, stop and restore it."

@@ -44,6 +44,7 @@ from ..question.schema import Column, Schema, number, plain
 from ..question.sql import make_query
 from .found import bounds_cell
 from .pipeline import make_release
+from .recorded import cost
 from .result import Release
 
 _LARGEST = 10**15
@@ -147,9 +148,9 @@ class Bounds:
 
     release: Release
 
-    def beside(self, modified: datetime | None) -> Bounds:
-        """Return the same answer; one that was recorded before its table was modified says so."""
-        return replace(self, release=self.release.beside(modified))
+    def beside(self, modified: datetime | None, new_ledger: str | None = None) -> Bounds:
+        """Return the same answer; one that was recorded before its table was modified, or began the ledger, says so."""
+        return replace(self, release=self.release.beside(modified, new_ledger))
 
     @property
     def name(self) -> str:
@@ -284,6 +285,11 @@ class Bounds:
         """What was charged and what is left, as a sentence."""
         return self.release.charged
 
+    @property
+    def new_ledger(self) -> str | None:
+        """That this release began the ledger, if it did."""
+        return self.release.new_ledger
+
     def to_dict(self) -> dict[str, Any]:
         """Return what was found for JSON, with the fields of its release (docs/reference/json.md)."""
         some = bool(self._occupied)
@@ -332,7 +338,7 @@ class Bounds:
         lines.append(f"95 %: no empty bin is shown, and every bin with more than {seen(plan):,} rows is.")
         if not self.release.private:
             lines.append("NOT PRIVATE: made with noise for tests.")
-        return "\n".join([*lines, self.charged])
+        return "\n".join([*lines, *cost(self)])
 
     def _repr_html_(self) -> str:
         return bounds_cell(self)

@@ -51,7 +51,7 @@ from . import arrow
 from .columns import csv_text, ends, key_values
 from .found import discovery_cell
 from .pipeline import answered, unfit
-from .recorded import charged, modified_after
+from .recorded import charged, cost, modified_after
 
 MOST_DELTA = Fraction(1, 100)
 _TEXT_ROWS = 40
@@ -282,9 +282,9 @@ class Discovery:
 
     ``len(found)``, loops, ``found["count"]`` and readers of Arrow treat it as a release with a row for each key.
 
-    ``entry`` is its number in the ledger; ``recorded_at`` and ``modified_at`` are as for a release.  Keys that few
-    people have are not in it, and it does not show whether there are any.  Counts are of people (without a
-    person column, of rows), each counted for at most keys_per_person keys.
+    ``entry`` is its number in the ledger; ``recorded_at``, ``modified_at`` and ``new_ledger`` are as for a release.
+    Keys that few people have are not in it, and it does not show whether there are any.  Counts are of people (without
+    a person column, of rows), each counted for at most keys_per_person keys.
     """
 
     plan: KeyPlan
@@ -298,10 +298,12 @@ class Discovery:
     completed: bool = False
     recorded_at: str | None = None
     modified_at: str | None = None
+    new_ledger: str | None = None
 
-    def beside(self, modified: datetime | None) -> Discovery:
-        """Return the same answer; one that was recorded before its table was modified says so."""
-        return replace(self, modified_at=modified_after(self.recorded_at, modified) if self.repeated else None)
+    def beside(self, modified: datetime | None, new_ledger: str | None = None) -> Discovery:
+        """Return the same answer; one that was recorded before its table was modified, or began the ledger, says so."""
+        later = modified_after(self.recorded_at, modified) if self.repeated else None
+        return replace(self, modified_at=later, new_ledger=new_ledger)
 
     def at(self, confidence: Number) -> Discovery:
         """Return the same answer with error bars of another confidence."""
@@ -464,7 +466,7 @@ class Discovery:
                 lines.append(f"  … {len(self.keys) - _TEXT_ROWS:,} more keys: see .keys, .to_pandas() or --format csv")
         else:
             lines.append(f"  No key reached the threshold of {self.threshold:,} {plan.counted}.")
-        return "\n".join([*lines, self.note, self.charged])
+        return "\n".join([*lines, self.note, *cost(self)])
 
     @property
     def protects(self) -> str:

@@ -9,6 +9,7 @@ from ..pages import document as parts
 from ..pages.numbers import GOOD, KeyHead, NumberHead, NumberTable
 from ..plan.clipped import share_text
 from .legend import percent
+from .recorded import cost
 
 if TYPE_CHECKING:
     from .bounds import Bounds
@@ -34,7 +35,7 @@ def discovery_cell(found: Discovery) -> str:
     return parts.cell(
         parts.paragraph(f"ε = {exact.text(plan.epsilon)}, δ = {exact.text(plan.delta)}.  Protects {found.protects}."),
         numbers.html() if rows else parts.paragraph(none),
-        parts.paragraph(*more, found.note, found.charged, kind="quiet"),
+        parts.paragraph(*more, found.note, *cost(found), kind="quiet"),
     )
 
 
@@ -52,7 +53,7 @@ def bounds_cell(found: Bounds) -> str:
         parts.paragraph(f"ε = {exact.text(plan.epsilon)}.  Protects {found.release.protects}."),
         numbers.html() if rows else "",
         parts.paragraph(*lines),
-        parts.paragraph(*_test(found.release.private), found.charged, kind="quiet"),
+        parts.paragraph(*_test(found.release.private), *cost(found), kind="quiet"),
     )
 
 
@@ -74,7 +75,7 @@ def rows_per_person_cell(found: RowsPerPerson) -> str:
         ),
         numbers.html() if rows else "",
         parts.paragraph(*lines),
-        parts.paragraph(hidden, *_test(found.private), found.charged, kind="quiet"),
+        parts.paragraph(hidden, *_test(found.private), *cost(found), kind="quiet"),
     )
 
 

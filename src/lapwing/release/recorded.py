@@ -26,6 +26,20 @@ class OfEntry(Protocol):
     def modified_at(self) -> str | None: ...
 
 
+class Charged(Protocol):
+    """An answer that says what it cost."""
+
+    @property
+    def charged(self) -> str: ...
+    @property
+    def new_ledger(self) -> str | None: ...
+
+
+def cost(answer: Charged) -> list[str]:
+    """Return what an answer cost and what is left; and that it began the ledger, if it did."""
+    return [answer.charged, *([] if answer.new_ledger is None else [answer.new_ledger])]
+
+
 def charged(answer: OfEntry, spent: str, left: str) -> str:
     """Say what an answer cost and what is left."""
     if answer.repeated:

@@ -41,7 +41,7 @@ from .groups import GroupKeys
 from .legend import legend, percent, protects
 from .page import release_cell, release_page
 from .quality import Marks, bounded, suppressed, told
-from .recorded import age, charged, modified_after
+from .recorded import age, charged, cost, modified_after
 from .several import SeveralEstimator
 from .texts import text_columns
 
@@ -63,9 +63,9 @@ class Release(Afterwards):
     ``entry`` is its number in the ledger, None if the answer is public.  ``recorded_at`` is when it was recorded.
     ``modified_at`` is when the files of the table were modified, if this is a recorded answer and they were modified
     after it: then ask with a new version of the source.  ``at`` returns the same answer with other error bars,
-    ``nonnegative`` one without negative counts, ``cut`` some of its groups in another order (``shown`` is the cut),
-    ``table`` one of several tables; all of them only read what was released, and cost nothing.  ``budget`` is what is
-    spent of the ledger's total ε, and ``head`` the hash of its last entry, when the answer was given.
+    ``nonnegative`` one without negative counts, ``cut`` some groups in another order, ``table`` one of several tables;
+    they only read what was released, and cost nothing.  ``budget`` is what was spent of the total ε, and ``head`` the
+    last hash of the ledger, when the answer was given; ``new_ledger`` says that this release began the ledger.
     """
 
     plan: Plan
@@ -85,6 +85,7 @@ class Release(Afterwards):
     rounded: bool = False
     budget: Budget | None = None
     head: str | None = None
+    new_ledger: str | None = None
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
         """Return the same answer with error bars of another confidence, or with bars for all cells at once."""
@@ -106,9 +107,10 @@ class Release(Afterwards):
         """Return the same answer, of which a cut shows some groups."""
         return self._seen(shown=cut)
 
-    def beside(self, modified: datetime | None) -> Release:
-        """Return the same answer; one that was recorded before its table was modified says so."""
-        return self._seen(modified_at=modified_after(self.recorded_at, modified) if self.repeated else None)
+    def beside(self, modified: datetime | None, new_ledger: str | None = None) -> Release:
+        """Return the same answer; one that was recorded before its table was modified, or began the ledger, says so."""
+        later = modified_after(self.recorded_at, modified) if self.repeated else None
+        return self._seen(modified_at=later, new_ledger=new_ledger)
 
     def _seen(self, **changes: Any) -> Release:
         """Return another view of the same noisy integers, which are read from the record once."""
@@ -411,7 +413,7 @@ class Release(Afterwards):
 
     def _repr_html_(self) -> str:
         more = [self._more(TEXT_ROWS, ".to_pandas() or .to_html()")] if len(self) > TEXT_ROWS else []
-        return release_cell(self, *self._first(TEXT_ROWS), more)
+        return release_cell(self, *self._first(TEXT_ROWS), [*more, *cost(self)[1:]])
 
     def _first(self, most: int | None) -> tuple[list[list[Any]], Mapping[str, Estimate], Mapping[str, Marks]]:
         """Return the keys and labels, and the estimates and marks, of the first groups, or of all; None is a total."""
@@ -457,12 +459,8 @@ class Release(Afterwards):
     @property
     def about(self) -> list[str]:
         """The lines for a page, beside the notes of the plan: about the bars, and how old a recorded answer is."""
-        old = [f"This is the recorded answer of entry {self.entry}. {self._age}"] if self.repeated else []
-        return [" ".join(self._about_numbers()), *old]
-
-    @property
-    def _age(self) -> str:
-        return age(self.recorded_at, self.modified_at)
+        old = f"This is the recorded answer of entry {self.entry}. {age(self.recorded_at, self.modified_at)}"
+        return [" ".join(self._about_numbers()), *([old] if self.repeated else [])]
 
     def to_text(self, most: int | None = None) -> str:
         """Return the answer as text for people: all groups, or the first ones only."""
@@ -476,11 +474,10 @@ class Release(Afterwards):
         lines = [f'Release from "{self.plan.schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table([*names, *heads], rows, range(len(names))))
         lines += [told(self.plan.schema.quality)] if "quality" in heads else []
-        if self.shown != WHOLE:
-            lines.append(f"  {len(self):,} of {self.plan.groups:,} groups: {self.shown.text}")
+        lines += [f"  {len(self):,} of {self.plan.groups:,} groups: {self.shown.text}"] if self.shown != WHOLE else []
         if len(groups) < len(self):
             lines.append(f"  {self._more(len(groups), '.to_text(), .to_pandas() or --format csv')}")
-        return "\n".join([*lines, *self._remarks(), self.charged])
+        return "\n".join([*lines, *self._remarks(), *cost(self)])
 
     def _more(self, shown: int, where: str) -> str:
         return f"… {len(self) - shown:,} more groups: see {where}"

@@ -45,7 +45,7 @@ from ..question.query import Condition, quoted
 from ..question.schema import MAX_ROWS_PER_PERSON, Schema
 from .found import rows_per_person_cell
 from .pipeline import answered, unfit
-from .recorded import charged, modified_after
+from .recorded import charged, cost, modified_after
 
 BORDERS = (*range(1, 11), *(times * 10**power for power in range(1, 6) for times in (2, 5, 10)))
 """The largest number of rows of each bin but the last, which has no limit; every one is a k that may be found."""
@@ -230,7 +230,7 @@ class RowsPerPerson:
     """How many rows people have: print it, or use ``rows_per_person``, the smallest k that enough people stay within.
 
     ``at(share)`` gives the k for another share of people, from the same noisy numbers, at no charge.  ``entry`` is its
-    number in the ledger; ``recorded_at`` and ``modified_at`` are as for a release.
+    number in the ledger; ``recorded_at``, ``modified_at`` and ``new_ledger`` are as for a release.
     """
 
     plan: RowsPlan
@@ -243,10 +243,12 @@ class RowsPerPerson:
     completed: bool = False
     recorded_at: str | None = None
     modified_at: str | None = None
+    new_ledger: str | None = None
 
-    def beside(self, modified: datetime | None) -> RowsPerPerson:
-        """Return the same answer; one that was recorded before its table was modified says so."""
-        return replace(self, modified_at=modified_after(self.recorded_at, modified) if self.repeated else None)
+    def beside(self, modified: datetime | None, new_ledger: str | None = None) -> RowsPerPerson:
+        """Return the same answer; one that was recorded before its table was modified, or began the ledger, says so."""
+        later = modified_after(self.recorded_at, modified) if self.repeated else None
+        return replace(self, modified_at=later, new_ledger=new_ledger)
 
     def at(self, share: Number) -> RowsPerPerson:
         """Return the same answer for another share of people."""
@@ -371,7 +373,7 @@ class RowsPerPerson:
             lines.append("The number of people is not above the noise: ask with a larger ε.")
         if not self.private:
             lines.append("NOT PRIVATE: made with noise for tests.")
-        return "\n".join([*lines, self.charged])
+        return "\n".join([*lines, *cost(self)])
 
     def _repr_html_(self) -> str:
         return rows_per_person_cell(self)

@@ -176,12 +176,12 @@ def test_a_folder_that_cannot_be_written_is_said(home, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != Path("data").absolute())
     where = Path("data/visits.ledger").absolute()
     with pytest.raises(errors.LedgerError) as caught:
-        source("data/t.parquet").ledger.where  # noqa: B018
+        source("data/t.parquet").make_ledger()
     assert str(caught.value) == (
         f'Ledger "{where}" cannot be made: its folder cannot be written. Nothing was granted. '
         'Name another place: ledger = "…".'
     )
-    assert source("data/t.parquet", ledger="elsewhere").ledger.where == "elsewhere"
+    assert source("data/t.parquet", ledger="elsewhere").make_ledger().where == "elsewhere"
 
 
 def test_the_ledger_of_a_table_with_a_relative_path_stays_where_it_is(home, monkeypatch):
@@ -189,7 +189,7 @@ def test_the_ledger_of_a_table_with_a_relative_path_stays_where_it_is(home, monk
     asked, folder = source("t.parquet"), Path().absolute()
     Path("elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
-    assert asked.ledger.where == str(folder / "visits.ledger")
+    assert asked.make_ledger().where == str(folder / "visits.ledger")
 
 
 # --- where it was kept before ---

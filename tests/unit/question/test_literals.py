@@ -130,6 +130,6 @@ def test_a_message_holds_no_control_character_and_not_all_of_a_long_text(source)
 def test_an_answer_that_was_recorded_before_is_still_shown(source):
     text = 'SELECT COUNT(*), AVG(CASE WHEN "age" > 200 THEN 1 ELSE 0 END) FROM "t" WHERE "ward" = \'nroth\''
     plan = make_plan(source.schema, parse(text, source.schema, recorded=True), epsilon=1)
-    entry = source.ledger.charge(question(plan), 1)
+    entry = source.make_ledger().charge(question(plan), 1)
     source.ledger.record(entry, {"cells": [[[5] for _ in part.measurement.names] for part in plan.parts]})
     assert recall(source.schema, source.ledger, entry.number).plan.query.text == plan.query.text

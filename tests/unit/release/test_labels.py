@@ -281,7 +281,7 @@ def test_an_earlier_record_of_declared_bins_is_found_again(spelled, tmp_path):
     asked = f"SELECT COUNT(*) FROM t GROUP BY {spelled}"
     old = make_plan(source.schema, parse(asked, source.schema, recorded=True), epsilon=1)
     assert "BIN" in question(old)["query"]
-    entry = source.ledger.charge(question(old), 1)
+    entry = source.make_ledger().charge(question(old), 1)
     new = source.plan(asked, epsilon=1)
     cells = make_release(replace(new, schema=replace(new.schema, version="x")), source._table, source.ledger).answer
     source.ledger.record(entry, dict(cells))

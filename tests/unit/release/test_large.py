@@ -195,7 +195,7 @@ def test_a_recorded_column_that_is_none_is_refused(told, tmp_path):
     from lapwing.release.pipeline import question
 
     source = source_of(tmp_path)
-    entry = source.ledger.charge(question(source.plan(lw.count(), by="k", epsilon=1)), 1)
+    entry = source.make_ledger().charge(question(source.plan(lw.count(), by="k", epsilon=1)), 1)
     source.ledger.record(entry, {"cells": [[told]]})
     with pytest.raises(errors.LedgerError, match="does not fit"):
         source.release(lw.count(), by="k", epsilon=1)
