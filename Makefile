@@ -1,6 +1,6 @@
 # Every target makes and reuses .venv by itself and may be run twice.
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test long oldest exports provider browser r container lines audit mutants generated cluster soak server check format reference docs gallery screenshots bench coverage clean
+.PHONY: help install demo quick test long oldest exports vulnerabilities provider browser r container lines audit mutants generated cluster soak server check format reference docs gallery screenshots bench coverage clean
 
 PYTHON ?= python3
 ROUNDS ?= 200
@@ -14,10 +14,11 @@ USABLE := .venv/.usable
 READY := .venv/.ready
 OLDEST := .venv-oldest
 EXPORTS := .venv-exports
+VULNERABILITIES := .venv-vulnerabilities
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 help:  ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(USABLE): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -86,6 +87,15 @@ r: $(READY)  ## check the R package, and let it ask a server on this machine
 exports: $(EXPORTS)/.ready  ## check the files that are handed over with the tools of their formats
 	$(EXPORTS)/bin/python -m pytest -q tests/unit/exports
 
+$(VULNERABILITIES)/.ready:
+	rm -rf $(VULNERABILITIES)
+	$(PYTHON) -m venv $(VULNERABILITIES)
+	$(VULNERABILITIES)/bin/pip install --quiet pip-audit==2.10.1
+	@touch $(VULNERABILITIES)/.ready
+
+vulnerabilities: $(VULNERABILITIES)/.ready  ## look up known vulnerabilities of the versions in constraints.txt, by pip-audit
+	@$(VULNERABILITIES)/bin/python -m tests.vulnerabilities $(VULNERABILITIES)/bin/pip-audit
+
 lines: $(READY)  ## run the tests and list the lines that none of them reaches; takes half as long again
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report=term
 
@@ -149,4 +159,4 @@ coverage: $(READY)  ## simulate how often error bars hold the truth, into docs/r
 	$(BIN)/python bench/coverage.py
 
 clean:  ## remove what the targets made
-	rm -rf .venv .venv-peers .venv-oldest .venv-exports .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info
+	rm -rf .venv .venv-peers .venv-oldest .venv-exports .venv-vulnerabilities .oidc .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist src/*.egg-info

@@ -12,10 +12,13 @@ import typing
 import venv
 import zipfile
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import lapwing as lw
 
@@ -124,6 +127,22 @@ def test_every_tested_version_is_pinned_without_an_address():
     wanted = project["dependencies"] + [d for extra in project["optional-dependencies"].values() for d in extra]
     named = {pin.split("==")[0].lower().replace("_", "-") for pin in pins} | {"lapwing"}
     assert {re.split(r"[<>=\[ ]", each)[0].lower() for each in wanted} <= named
+
+
+def test_what_a_server_installs_is_pinned_with_all_that_it_needs():
+    pins = set(re.findall(r"^([\w.-]+)==[\w.]+$", (ROOT / "constraints.txt").read_text(), re.M))
+    extras = {"lapwing": {"", "server", "postgres", "plot"}}
+    left = list(extras)
+    while left:
+        name = left.pop()
+        for wanted in map(Requirement, metadata.requires(name) or []):
+            if any(wanted.marker is None or wanted.marker.evaluate({"extra": extra}) for extra in extras[name]):
+                known = extras.setdefault(canonicalize_name(wanted.name), set())
+                if not known >= {"", *wanted.extras}:
+                    known |= {"", *wanted.extras}
+                    left.append(canonicalize_name(wanted.name))
+    assert {"fastapi", "starlette", "psycopg-binary", "altair", "numpy"} <= set(extras)
+    assert set(extras) - {"lapwing"} <= {canonicalize_name(pin) for pin in pins}
 
 
 def test_every_lower_bound_is_the_version_that_the_oldest_run_has():
