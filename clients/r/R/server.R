@@ -21,6 +21,9 @@ print.lapwing_server <- function(x, ...) {
   invisible(x)
 }
 
+# How many entries of a ledger a server is asked for at once.
+.most <- 1000
+
 new_source <- function(link, name) {
   if (!is_text(name) || !nzchar(name)) fail("InvalidParameter", "name is the name of a source: see $sources().")
   described <- call_server(link, "GET", c("sources", name))
@@ -30,6 +33,22 @@ new_source <- function(link, name) {
   get <- function(..., query = list()) call_server(link, "GET", c("sources", name, ...), query = query)
   post <- function(to, body) call_server(link, "POST", c("sources", name, to), body)
   whole <- function(number) format(as.numeric(number), scientific = FALSE, trim = TRUE)
+
+  # All entries in their order, page by page from the last one.
+  all_entries <- function(to) {
+    entries <- list()
+    before <- NULL
+    repeat {
+      told <- get(to, query = c(list(most = whole(.most)), if (!is.null(before)) list(before = whole(before))))
+      entries <- c(told[["entries"]], entries)
+      older <- told[["before"]]
+      if (is.null(older)) return(entries)
+      if (!is.numeric(older) || length(older) != 1L || older < 1 || (!is.null(before) && older >= before)) {
+        fail("ServerError", paste("The server's answer cannot be read.", .which))
+      }
+      before <- older
+    }
+  }
 
   wait <- function(job) {
     until <- Sys.time() + 86400
@@ -66,8 +85,8 @@ new_source <- function(link, name) {
       told <- get("budget")
       min(as.numeric(told$epsilon$remaining), as.numeric(if (is.null(told$mine)) Inf else told$mine$remaining))
     },
-    history = function() entries_frame(get("history")$entries),
-    entries = function() entries_frame(get("ledger")$entries),
+    history = function() entries_frame(all_entries("history")),
+    entries = function() entries_frame(all_entries("ledger")),
     entry = function(number) new_release(get("entries", whole(number))),
     example = function(rows = 10) columns_frame(get("example", query = list(rows = whole(rows)))$columns),
     head = function() printable(get("ledger", "head")$head),

@@ -12,18 +12,30 @@ from typing import Any, TypeVar
 
 from .. import exact
 from ..ledger.entry import Budget, Entry
+from ..ledger.listing import MOST
 from ..ledger.requests import LONGEST_REASON, CapRequest
-from .link import reading
+from .link import Link, reading
 
 T = TypeVar("T")
 
 _LONGEST_TEXT = 200
 
 
-def entries_of(told: Mapping[str, Any]) -> list[Entry]:
-    """Return the entries of an answer."""
-    with reading():
-        return [entry_of(each) for each in told["entries"]]
+def all_entries(link: Link, *path: str) -> tuple[Mapping[str, Any], list[Entry]]:
+    """Return the newest page of a list of entries, and the entries of all pages in their order."""
+    newest: Mapping[str, Any] | None = None
+    pages, before = list[list[Entry]](), None
+    while True:
+        told = link.get(*path, before=before, most=MOST)
+        newest = newest or told
+        with reading():
+            pages.append([entry_of(each) for each in told["entries"]])
+            older = or_none(whole_of, told["before"])
+            if older is None:
+                return newest, [entry for page in reversed(pages) for entry in page]
+            if older < 1 or (before is not None and older >= before):  # it would never end
+                raise ValueError
+        before = older
 
 
 def entry_of(told: Mapping[str, Any], answer: Any = None) -> Entry:

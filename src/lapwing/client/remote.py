@@ -40,10 +40,10 @@ from ..release.recall import recorded_plan
 from ..release.result import Release
 from ..release.reuse import shown_of
 from .answers import (
+    all_entries,
     amount_of,
     budget_of,
     cap_request_of,
-    entries_of,
     entry_of,
     finite_of,
     list_of,
@@ -280,7 +280,7 @@ class RemoteSource:
 
     def history(self) -> list[Entry]:
         """Return what you were charged for, without the answers."""
-        return entries_of(self._link.get("sources", self.name, "history"))
+        return all_entries(self._link, "sources", self.name, "history")[1]
 
     def recall(self, entry: int) -> Release:
         """Return the recorded answer of an entry; nothing is read or charged."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ledger.entry import Budget, Entry, LedgerRecord
 from ..ledger.plots import ledger_chart
-from .answers import budget_of, entries_of, list_of, or_none, text_of, whole_of
+from .answers import all_entries, budget_of, list_of, or_none, text_of, whole_of
 from .link import Link, reading
 
 
@@ -79,13 +79,14 @@ class RemoteLedger:
 
     def record(self) -> LedgerRecord:
         """Return the whole ledger at one moment: for owners and auditors."""
-        told = self._link.get("sources", self._source, "ledger")
-        entries = tuple(entries_of(told))
+        told, entries = all_entries(self._link, "sources", self._source, "ledger")
         with reading():
             if not entries or entries[0].kind != "open":
                 raise ValueError
             people = tuple(budget_of(each) for each in list_of(told["analysts"]))
-            return LedgerRecord(self._source, budget_of(told["epsilon"]), budget_of(told["delta"]), people, entries)
+            return LedgerRecord(
+                self._source, budget_of(told["epsilon"]), budget_of(told["delta"]), people, tuple(entries)
+            )
 
     def entries(self) -> list[Entry]:
         """Return all entries, without answers: for owners and auditors."""

@@ -15,7 +15,7 @@ from ..release.recall import recall
 from ..release.result import Release
 from ..release.rows_per_person import RowsPerPerson
 from . import models
-from .asking import Inquiry, PlanBody, ReleaseBody, entry_number, planned, recorded, with_left
+from .asking import USUAL, Before, Inquiry, Most, PlanBody, ReleaseBody, entry_number, planned, recorded, with_left
 from .jobs import shown
 from .parts import caller_of, parts_of, served_of
 from .permissions import Caller, Permission
@@ -112,12 +112,12 @@ async def inquiry_of(request: Request, asking: ReleaseBody) -> Inquiry:
     )
 
 
-def history(request: Request) -> Response:
-    """Return what I was charged for."""
-    served, person = served_of(request), caller_of(request).person
-    charges = [each for each in served.ledger.entries() if each.kind == "charge" and served.is_asked_by(each)]
-    mine = [each for each in charges if each.analyst == person]
-    return json_response({"source": served.name, "entries": [each.to_dict() for each in mine]})
+def history(request: Request, before: Before = None, most: Most = USUAL) -> Response:
+    """Return what I was charged for: the last charges, or the last ones before a number."""
+    served = served_of(request)
+    mine = served.entries(before, most, charged_to=caller_of(request).person)
+    listed = [each.to_dict() for each in mine.entries]
+    return json_response({"source": served.name, "entries": listed, "before": mine.before})
 
 
 async def entry(request: Request, entry: str, record: bool = False) -> Response:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
 
 from .. import exact
@@ -17,6 +18,7 @@ from ..errors import ConflictingParameters, MissingParameter, TooLarge
 from ..exact import NANO
 from ..ledger.chain import question_key
 from ..ledger.entry import canonical_json
+from ..ledger.listing import MOST
 from ..plan.asked import plan_asked
 from ..plan.plan import Plan
 from ..question.cut import WHOLE
@@ -40,6 +42,13 @@ MOST_LISTED = MOST_TABLES + 100
 
 Amount = StrictStr | StrictInt
 """An exact number: a text such as "0.1", or a whole number; never a float."""
+
+USUAL = 100
+"""How many entries of a ledger are listed at once, if nothing is said."""
+
+Before = Annotated[int | None, Query(ge=1, lt=2**63, description="Entries before this one alone.")]
+Most = Annotated[int, Query(ge=1, le=MOST, description="How many entries at most, the last ones.")]
+"""Which entries of a ledger are listed."""
 
 Text = Annotated[StrictStr, Field(max_length=LONGEST)]
 

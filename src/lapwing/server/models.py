@@ -159,21 +159,26 @@ class EntryAnswer(Open):
     hash: str
 
 
+_BEFORE = "Give this as `before` to get the entries before these; null if there are none."
+
+
 class History(BaseModel):
-    """What I was charged for."""
+    """What I was charged for: the last charges, in their order."""
 
     source: str
     entries: list[EntryAnswer]
+    before: int | None = Field(description=_BEFORE)
 
 
 class LedgerAnswer(BaseModel):
-    """The ledger: what is left, and every entry."""
+    """The ledger: what is left, and the last entries, in their order."""
 
     ledger: str
     epsilon: Amounts
     delta: Amounts
     analysts: list[Amounts]
     entries: list[EntryAnswer]
+    before: int | None = Field(description=_BEFORE)
 
 
 class Head(BaseModel):

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from ..errors import InvalidParameter, LedgerError, MissingParameter
 from . import models
 from .access import checked_person
+from .asking import USUAL, Before, Most
 from .parts import caller_of, parts_of, served_of
 from .permissions import Permission, Role
 from .refusals import Refusal, json_response, not_allowed
@@ -22,21 +23,18 @@ _PERSON = f"{_SOURCE}/people/{{person}}"
 # --- the ledger ---
 
 
-def ledger(request: Request) -> Response:
-    """Return what is left and every entry, as ``lapwing ledger --format json`` prints it.
+def ledger(request: Request, before: Before = None, most: Most = USUAL) -> Response:
+    """Return what is left and the last entries, or the last ones before a number.
 
-    Questions to another source that had the same ledger are left out; what they cost is in the amounts.
+    They are as ``lapwing ledger --format json`` prints them.  Questions to another source that had the same ledger are
+    left out; what they cost is in the amounts.
     """
     served = served_of(request)
-    kept = served.ledger
-    entries = kept.entries()
-    answers = {each.charge: each.number for each in entries if each.kind == "answer"}
-    others = {each.number for each in entries if not served.is_asked_by(each)}
-    shown = [each for each in entries if others.isdisjoint((each.number, each.charge))]
-    told = [{**each.to_dict(), "answered_by": answers.get(each.number)} for each in shown]
+    kept, page = served.ledger, served.entries(before, most)
+    told = [{**each.to_dict(), "answered_by": page.answered_by.get(each.number)} for each in page.entries]
     amounts = {"epsilon": kept.budget().to_dict(), "delta": kept.delta.to_dict()}
     people = [each.to_dict() for each in kept.analysts()]
-    return json_response({"ledger": served.name, **amounts, "analysts": people, "entries": told})
+    return json_response({"ledger": served.name, **amounts, "analysts": people, "entries": told, "before": page.before})
 
 
 def verify(request: Request, head: str | None = None) -> Response:

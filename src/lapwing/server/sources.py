@@ -13,6 +13,7 @@ from ..errors import InvalidParameter, InvalidRequest, InvalidSource
 from ..ledger.copies import are_copies
 from ..ledger.entry import Budget, Entry
 from ..ledger.ledger import Ledger
+from ..ledger.listing import EntryPage, page_of
 from ..question.schema import Schema
 from ..source import Source
 
@@ -75,6 +76,13 @@ class Served:
         """Return whether two sources have one ledger, or a copy of it."""
         same = os.path.realpath(self.where) == os.path.realpath(other.where)
         return same or are_copies(self.ledger, other.ledger)
+
+    def entries(self, before: int | None, most: int, charged_to: str | None = None) -> EntryPage:
+        """Return the last entries before a number; the charges alone of a person, if one is named.
+
+        Questions to another source that had the same ledger are left out; what they cost is in the amounts.
+        """
+        return page_of(self.ledger, before, most, shows=self.is_asked_by, charged_to=charged_to)
 
     def is_asked_by(self, entry: Entry | None) -> bool:
         """Return whether an entry is no question to another source, which had the same ledger."""

@@ -250,6 +250,29 @@ def test_history_and_entries(server):
         assert server.get(f"/api/v1/sources/visits/entries/{wrong}", "olga").status == 404
 
 
+@pytest.mark.parametrize(("route", "who"), [("history", "ana"), ("ledger", "audrey")])
+def test_entries_are_listed_page_by_page_from_the_last_one(server, route, who):
+    for place in range(1, 6):
+        assert server.release("ana", f"SELECT COUNT(*) FROM visits WHERE age >= {place}", epsilon="0.01").status == 200
+    address, all_of_them = f"/api/v1/sources/visits/{route}", server.ledger.entries()
+    if route == "history":
+        all_of_them = [each for each in all_of_them if each.kind == "charge"]
+    whole = server.get(address, who).json
+    assert whole["before"] is None
+    assert [(each["entry"], each["answered"]) for each in whole["entries"]] == [
+        (each.number, each.answered) for each in all_of_them
+    ]
+    listed, before = [], ""
+    while before is not None:
+        page = server.get(f"{address}?most=2{before and f'&before={before}'}", who).json
+        assert len(page["entries"]) <= 2
+        listed, before = page["entries"] + listed, page["before"]
+    assert listed == whole["entries"]
+    assert server.get(f"{address}?before=1", who).json["entries"] == []
+    for wrong in ("most=0", "most=1001", "most=x", "before=0", "before=x", f"before={2**63}", "before=-1"):
+        assert server.get(f"{address}?{wrong}", who).json["error"] == "InvalidRequest", wrong
+
+
 def test_what_is_public_about_a_source(server, folder):
     told = server.get("/api/v1/sources/visits", "ana").json
     models.Description(**told)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
+from lapwing.client import remote
 from lapwing.client.link import Link
 from lapwing.client.remote import RemoteSource
 from lapwing.client.token_file import found_token
@@ -108,6 +109,33 @@ def test_history_budget_and_ledger(live):
     assert connect("ana").sources == ["visits"]
     assert list(connect("oscar")) == []
     assert connect("ana").me["person"] == "ana"
+
+
+def test_history_and_entries_are_everything_page_by_page(live, folder, monkeypatch):
+    server = live()
+    ana, audrey = server("ana")["visits"], server("audrey")["visits"]
+    for place in range(1, 8):
+        ana.release(lw.count(), where=f"age >= {place}", epsilon="0.01")
+    kept = lw.Ledger.open(folder / "visits.ledger").entries()
+    asked = []
+    get = Link.get
+    monkeypatch.setattr(Link, "get", lambda link, *path, **query: asked.append(query) or get(link, *path, **query))
+    for most, pages in ((1000, 1), (3, 3), (7, 1), (1, 7)):
+        monkeypatch.setattr(remote, "MOST", most)
+        asked.clear()
+        assert [each.number for each in ana.history()] == [each.number for each in kept if each.kind == "charge"]
+        assert len(asked) == pages
+        assert [(each.number, each.hash, each.answered) for each in audrey.ledger.entries()] == [
+            (each.number, each.hash, each.answered) for each in kept
+        ]
+
+
+@pytest.mark.parametrize("before", [[5, 5], [5, 6], [0], [-1], [5, "4"], [True], [1.5]])
+def test_a_server_whose_pages_never_end_is_refused(live, monkeypatch, before):
+    ana, told = live()("ana")["visits"], iter(before)
+    monkeypatch.setattr(Link, "get", lambda *path, **query: {"entries": [], "before": next(told)})
+    with pytest.raises(lw.errors.ServerError, match=r"^The server's answer cannot be read\."):
+        ana.history()
 
 
 def test_errors_are_those_of_the_library_with_the_same_text(live, folder):

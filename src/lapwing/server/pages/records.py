@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -29,15 +29,14 @@ LISTED = 100
 
 
 def history(request: Request) -> Response:
-    """Show what I asked, what it cost, and my jobs."""
+    """Show what I asked, the newest first, what it cost, and my jobs."""
     served, caller = served_of(request), caller_of(request)
-    charges = [each for each in served.ledger.entries() if each.kind == "charge" and served.is_asked_by(each)]
-    mine = [told(each, {}) for each in charges if each.analyst == caller.person]
+    mine = served.entries(_before(request), LISTED, charged_to=caller.person)
     jobs = [_job(each) for each in parts_of(request).jobs.mine(caller.person, served.name)]
     open_jobs = [each for each in jobs if each["state"] in ("open", "failed")]
     return render(
-        request, "history.html", entries=mine[::-1][:LISTED], older=max(len(mine) - LISTED, 0), jobs=open_jobs,
-        **gauges(served, caller),
+        request, "history.html", entries=[told(each) for each in reversed(mine.entries)], next_page=mine.before,
+        jobs=open_jobs, **gauges(served, caller),
     )  # fmt: skip
 
 
@@ -98,25 +97,24 @@ def verify(request: Request) -> Response:
 
 def _ledger(request: Request, verified: Mapping[str, Any] | None = None, status: int = 200) -> Response:
     served, caller = served_of(request), caller_of(request)
-    kept = served.ledger
-    entries = kept.entries()
-    answers = {each.charge: each.number for each in entries if each.kind == "answer"}
-    others = {each.number for each in entries if not served.is_asked_by(each)}
-    mine = [each for each in entries if others.isdisjoint((each.number, each.charge))]
-    before = request.query_params.get("before", "")
-    first = [each for each in mine if not before or each.number < entry_number(before)]
-    some: Sequence[Entry] = first[::-1][:LISTED]
+    kept, page = served.ledger, served.entries(_before(request), LISTED)
     return render(
         request,
         "ledger.html",
         status,
-        entries=[told(each, answers) for each in some],
-        next_page=some[-1].number if len(first) > LISTED else None,
+        entries=[told(each) for each in reversed(page.entries)],
+        next_page=page.before,
         analysts=[{"name": each.analyst, **gauge(each)} for each in kept.analysts()],
         head=kept.head,
         verified=verified,
         **gauges(served, caller),
     )
+
+
+def _before(request: Request) -> int | None:
+    """Return before which entry those of a page are; None for the last ones."""
+    given = request.query_params.get("before", "")
+    return entry_number(given) if given else None
 
 
 KINDS = {
@@ -127,7 +125,7 @@ KINDS = {
 """What kinds of entries are called."""
 
 
-def told(entry: Entry, answers: Mapping[int | None, int]) -> dict[str, Any]:
+def told(entry: Entry) -> dict[str, Any]:
     """Return an entry for a template."""
     asked = entry.question if isinstance(entry.question, dict) else {}
     return {
@@ -140,7 +138,7 @@ def told(entry: Entry, answers: Mapping[int | None, int]) -> dict[str, Any]:
         "epsilon": "" if entry.epsilon is None else exact.text(entry.epsilon),
         "note": entry.note or "",
         "spent": exact.text(entry.spent),
-        "answered": entry.answered or entry.number in answers,
+        "answered": entry.answered,
         "charge": entry.charge,
         "hash": entry.hash,
     }
