@@ -1,4 +1,4 @@
-"""The entries of a ledger page by page, the newest first: for ledgers that have grown long.
+"""The entries of a ledger page by page, the newest first, and its charges by version: for ledgers that have grown long.
 
 The table itself is read, not an index, which an edited file could lack an entry of.  Each entry that is read is checked
 against its hash; whether all of them are there is for ``verify``.
@@ -75,3 +75,28 @@ def _answers(turn: Turn, entries: list[Entry]) -> dict[int, int]:
     found = sa.select(columns.charge, columns.number).where((columns.charge + 0).in_(numbers))
     found = found.where(columns.kind == "answer")
     return {row["charge"]: row["number"] for row in store.rows(turn.connection, found)} if numbers else {}
+
+
+class Version(NamedTuple):
+    """A version of a source, as questions name it: None if they name none."""
+
+    version: str | None
+    first_seen: str
+    """When a question about it was first charged."""
+
+    entries: int
+    """How many questions about it were charged."""
+
+
+def versions_of(ledger: Ledger, shows: Shows) -> list[Version]:
+    """Return the versions that questions were about, in the order in which they were first seen."""
+    columns, versions = store.entries.c, dict[str | None, Version]()
+    charges = sa.select(store.entries).where(columns.kind == "charge").order_by(columns.number)
+    with ledger._turn() as turn:
+        rows = [ledger._sound(row) for row in store.rows(turn.connection, charges)]
+    for entry in filter(shows, map(entry_of, rows)):
+        asked = entry.question.get("version") if isinstance(entry.question, dict) else None
+        name = None if asked is None else str(asked)
+        known = versions.get(name, Version(name, entry.time, 0))
+        versions[name] = known._replace(entries=known.entries + 1)
+    return list(versions.values())

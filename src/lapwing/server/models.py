@@ -187,6 +187,22 @@ class Head(BaseModel):
     head: str
 
 
+class VersionAnswer(BaseModel):
+    """A version of a source, as questions name it."""
+
+    version: str | None = Field(description="Null for questions that were asked when none was declared.")
+    first_seen: str = Field(description="When a question about it was first charged.")
+    entries: int = Field(description="How many questions about it were charged.")
+
+
+class VersionList(BaseModel):
+    """The version that is declared now, and those that questions were about, the first one first."""
+
+    source: str
+    version: str | None
+    versions: list[VersionAnswer]
+
+
 class Verified(BaseModel):
     """That all entries are sound."""
 

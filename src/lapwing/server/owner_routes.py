@@ -37,6 +37,13 @@ def ledger(request: Request, before: Before = None, most: Most = USUAL) -> Respo
     return json_response({"ledger": served.name, **amounts, "analysts": people, "entries": told, "before": page.before})
 
 
+def versions(request: Request) -> Response:
+    """Return the declared version, and which ones questions were about: since when, and how many."""
+    served = served_of(request)
+    told = [each._asdict() for each in served.versions()]
+    return json_response({"source": served.name, "version": served.schema.version, "versions": told})
+
+
 def verify(request: Request, head: str | None = None) -> Response:
     """Check all hashes, sums and answers; and that a head which was kept elsewhere is among them."""
     served = served_of(request)
@@ -160,6 +167,7 @@ async def openapi(request: Request) -> Response:
 ROUTES = [
     RouteDeclaration("GET", f"{_SOURCE}/ledger", Permission.AUDIT, ledger, models.LedgerAnswer),
     RouteDeclaration("GET", f"{_SOURCE}/ledger/verify", Permission.AUDIT, verify, models.Verified),
+    RouteDeclaration("GET", f"{_SOURCE}/versions", Permission.AUDIT, versions, models.VersionList),
     RouteDeclaration("GET", f"{_SOURCE}/people", Permission.MANAGE, people, models.PersonList),
     RouteDeclaration("PUT", _PERSON, Permission.MANAGE, change_person, models.PersonAnswer),
     RouteDeclaration("DELETE", _PERSON, Permission.MANAGE, remove_person, models.Done),

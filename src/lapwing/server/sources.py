@@ -13,7 +13,7 @@ from ..errors import InvalidParameter, InvalidRequest, InvalidSource
 from ..ledger.copies import are_copies
 from ..ledger.entry import Budget, Entry
 from ..ledger.ledger import Ledger
-from ..ledger.listing import EntryPage, page_of
+from ..ledger.listing import EntryPage, Version, page_of, versions_of
 from ..question.schema import Schema
 from ..source import Source
 
@@ -83,6 +83,10 @@ class Served:
         Questions to another source that had the same ledger are left out; what they cost is in the amounts.
         """
         return page_of(self.ledger, before, most, shows=self.is_asked_by, charged_to=charged_to)
+
+    def versions(self) -> list[Version]:
+        """Return the versions that questions to this source were about, the first one first."""
+        return versions_of(self.ledger, self.is_asked_by)
 
     def is_asked_by(self, entry: Entry | None) -> bool:
         """Return whether an entry is no question to another source, which had the same ledger."""

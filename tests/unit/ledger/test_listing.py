@@ -1,4 +1,4 @@
-"""Entries page by page: each once, in its order, as ``entries`` has it."""
+"""Entries page by page: each once, in its order, as ``entries`` has it; and versions, as questions name them."""
 
 import sqlite3
 from contextlib import closing
@@ -8,7 +8,7 @@ import pytest
 from lapwing import errors
 from lapwing.ledger import listing
 from lapwing.ledger.ledger import Ledger
-from lapwing.ledger.listing import page_of
+from lapwing.ledger.listing import page_of, versions_of
 
 
 @pytest.fixture
@@ -19,6 +19,8 @@ def ledger(where):
     opened.add_analyst("bea", 50)
     for number in range(12):
         asked = {"source": "visits" if number % 3 else "annex", "query": number}
+        if number > 4:
+            asked["version"] = "2" if number > 8 else "1"
         entry = opened.charge(asked, 1, analyst="ana" if number % 2 else "bea")
         if number % 4 < 2:
             opened.record(entry, {"cells": [number]})
@@ -61,6 +63,13 @@ def test_a_page_names_the_answers_of_its_charges(ledger):
     assert page.answered_by == {each.charge: each.number for each in kept if each.kind == "answer"}
     assert page_of(ledger, 1, 5) == ([], {}, None)
     assert page_of(ledger, 10**30, 1).entries[0].number == kept[-1].number
+
+
+def test_versions_are_in_the_order_in_which_they_were_first_seen(ledger):
+    found = versions_of(ledger, of_visits)
+    assert [(each.version, each.entries) for each in found] == [(None, 3), ("1", 3), ("2", 2)]
+    charges = [each for each in ledger.entries() if each.kind == "charge" and of_visits(each)]
+    assert [each.first_seen for each in found] == [charges[0].time, charges[3].time, charges[6].time]
 
 
 def test_an_edited_entry_is_refused_by_the_page_that_has_it(tmp_path):

@@ -118,6 +118,29 @@ def test_the_ledger_and_its_verification(server):
     assert wrong.json["message"].startswith('This head is not in the ledger "visits": ')
 
 
+def test_versions_are_listed_with_their_first_time_and_their_questions(server, start, folder):
+    assert server.get(f"{SOURCE}/versions", "audrey").json == {"source": "visits", "version": None, "versions": []}
+    server.release("ana", epsilon="0.1")
+    server.release("ana", epsilon="0.2")
+    server.stop()
+    file = folder / "visits.toml"
+    file.write_text(f'version = "2026"\n{file.read_text()}')
+    again = start()
+    again.release("ana", epsilon="0.1")
+    told = again.get(f"{SOURCE}/versions", "olga").json
+    models.VersionList(**told)
+    times = [each.time for each in again.ledger.entries() if each.kind == "charge"]
+    assert told == {
+        "source": "visits",
+        "version": "2026",
+        "versions": [
+            {"version": None, "first_seen": times[0], "entries": 2},
+            {"version": "2026", "first_seen": times[2], "entries": 1},
+        ],
+    }
+    assert again.get(f"{SOURCE}/versions", "ana").status == 404
+
+
 def test_an_auditor_learns_which_entry_was_edited(server, folder):
     server.release("ana")
     with sqlite3.connect(folder / "visits.ledger") as edited:
