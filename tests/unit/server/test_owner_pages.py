@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from lapwing.server.pages.people import declaration_of
+from lapwing.server.pages.declaration import declaration_of
 
 from .conftest import write_source
 from .test_pages import csrf, look, send, sign_in
@@ -202,7 +202,10 @@ def test_the_declaration_is_shown_without_places(server, folder):
     for text in ("visits.csv", "table =", str(folder)):
         assert text not in page
     server.release("ana")
-    assert "Questions in the ledger" in shown(server, "olga", "/declaration").text
+    page = shown(server, "olga", "/declaration").text
+    (asked,) = [each.time for each in server.ledger.entries() if each.kind == "charge"]
+    for text in ("Questions in the ledger", "First seen (UTC)", asked[:16].replace("T", " ")):
+        assert text in page
 
 
 def test_the_declaration_says_the_same_as_the_file_but_for_places(tmp_path):

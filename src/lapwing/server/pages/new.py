@@ -25,7 +25,7 @@ from ..refusals import Refusal, json_response, refusal_of
 from ..routing import RouteDeclaration
 from ..sessions import Form, form_of
 from ..uploads import UPLOAD
-from .people import declaration_of
+from .declaration import declaration_of
 from .shell import render
 
 _TABLE = "/new/{table}"

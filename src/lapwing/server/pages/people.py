@@ -1,20 +1,15 @@
-"""Pages for the owner of a source: people with their roles, caps and tokens; the total; and what is declared."""
+"""Pages for the owner of a source: people with their roles, caps and tokens; and the total."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ... import exact
 from ...errors import MissingParameter
-from ...report import toml, toml_name
 from .. import models, owner_routes
 from ..access import MOST_DAYS, USUAL_DAYS, NewToken, checked_days, checked_person
 from ..parts import caller_of, parts_of, served_of
@@ -197,73 +192,6 @@ def _here(request: Request) -> str:
     return _PEOPLE.format(source=served_of(request).name)
 
 
-# --- what is declared ---
-
-
-def declaration_page(request: Request) -> Response:
-    """Show what is declared, as TOML, and to which version recorded answers belong."""
-    served = served_of(request)
-    charges = [each for each in served.ledger.entries() if each.kind == "charge" and served.is_asked_by(each)]
-    versions: dict[str, int] = {}
-    for each in charges:
-        asked = each.question if isinstance(each.question, dict) else {}
-        versions[str(asked.get("version") or "")] = versions.get(str(asked.get("version") or ""), 0) + 1
-    return render(
-        request, "declaration.html", source=served.name, text=declaration(served.file), versions=versions,
-        version=served.schema.version or "",
-    )  # fmt: skip
-
-
-def declaration(file: str | None) -> str:
-    """Return what a source file declares, without where the table and the ledger are; empty if there is no file."""
-    if file is None:
-        return ""
-    try:
-        return declaration_of(Path(file).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
-        return ""
-
-
-def declaration_of(text: str) -> str:
-    """Return what the text of a source file declares, as TOML, without where the table and the ledger are."""
-    fields = tomllib.loads(text, parse_float=Decimal)
-    hidden = ("table", "ledger")
-    fields = {name: value for name, value in fields.items() if name not in hidden}
-    fields["join"] = [
-        {name: value for name, value in each.items() if name not in hidden} for each in fields.get("join", [])
-    ]
-    return "\n".join(_lines({name: value for name, value in fields.items() if value != []}, ()))
-
-
-def _lines(fields: Mapping[str, Any], where: tuple[str, ...]) -> list[str]:
-    """Return fields as lines of TOML: values first, then tables."""
-    tables = {name: value for name, value in fields.items() if _is_table(value)}
-    lines = [f"{toml_name(name)} = {_value(value)}" for name, value in fields.items() if name not in tables]
-    for name, value in tables.items():
-        place = (*where, toml_name(name))
-        for each in value if isinstance(value, list) else [value]:
-            heading = f"[[{'.'.join(place)}]]" if isinstance(value, list) else f"[{'.'.join(place)}]"
-            if each and all(_is_table(part) for part in each.values()):
-                lines += _lines(each, place)
-            else:
-                lines += ["", heading, *_lines(each, place)]
-    return lines
-
-
-def _is_table(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(each, dict) for each in value)
-    return isinstance(value, dict)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{toml_name(name)} = {_value(each)}" for name, each in value.items()) + " }"
-    return str(value) if isinstance(value, Decimal) else toml(value)
-
-
 Page = Callable[..., Response]
 
 
@@ -279,5 +207,4 @@ ROUTES = [
     _form(f"{_PERSON}/remove", send_removal),
     _form(f"{_PERSON}/tokens/{{number}}/revoke", send_revocation),
     _form("/sources/{source}/total", send_total),
-    RouteDeclaration("GET", "/sources/{source}/declaration", Permission.MANAGE, declaration_page, None, page=True),
 ]

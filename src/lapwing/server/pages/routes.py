@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..routing import RouteDeclaration
-from . import answers, asks, audits, home, learning, new, openid, people, records, requests, signing
+from . import answers, asks, audits, declaration, home, learning, new, openid, people, records, requests, signing
 
 ROUTES: list[RouteDeclaration] = [
     *signing.ROUTES,
@@ -15,6 +15,7 @@ ROUTES: list[RouteDeclaration] = [
     *audits.ROUTES,
     *requests.ROUTES,
     *people.ROUTES,
+    *declaration.ROUTES,
     *learning.ROUTES,
 ]
 
