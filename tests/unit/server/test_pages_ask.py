@@ -12,7 +12,7 @@ import openpyxl
 import pytest
 
 from lapwing.server.pages.asks import quoted
-from lapwing.server.pages.curve import ladder
+from lapwing.server.pages.curve import _ticks, ladder
 from lapwing.server.pages.files import FILES, file_of
 from lapwing.server.permissions import Role
 from lapwing.source import Source
@@ -89,6 +89,29 @@ def test_the_plan_follows_as_a_piece_of_a_page_and_reads_nothing(ana, server):
     for fields in ({"sql": ""}, {"epsilon": ""}, {"epsilon": "x"}, {"sql": "x" * 200_000}):
         assert 'class="bad"' in ana.post(f"{ASK}/plan", **{"sql": ASKED, "epsilon": "1", **fields}).text
     assert server.ledger.head == before
+
+
+def test_the_curve_of_an_error_has_titles_and_ticks_and_ends_at_what_is_possible(ana):
+    page = ana.post(f"{ASK}/plan", sql="SELECT AVG(cost) AS mean, COUNT(*) AS n FROM visits", epsilon="0.1").text
+    mean, count = page.split("<figure>")[1:]
+    for curve in (mean, count):
+        assert "ε, logarithmic" in curve
+        assert "± at 95 %, logarithmic" in curve
+        assert len(re.findall(r'text-anchor="middle">', curve)) >= 3
+    assert "no error is above 50, which is all that is" in mean  # from 0 to 100
+    assert "falls from 50 at ε = 0.002" in mean
+    assert "all that is" not in count
+    texts = [html.unescape(each).replace(",", "") for each in re.findall(r'text-anchor="end">([\d.,]+)<', mean)]
+    assert max(map(float, texts)) <= 50
+    assert "no information" in ana.post(f"{ASK}/plan", sql="SELECT AVG(cost) FROM visits", epsilon="0.000001").text
+
+
+@pytest.mark.parametrize("ends", [(1e-9, 1000), (0.3, 0.31), (0.002, 2), (1, 1e15), (7, 8), (0.0006, 0.6), (999, 1e6)])
+def test_the_ticks_of_an_axis_are_few_round_and_on_it(ends):
+    ticks = _ticks(ends)
+    assert 2 <= len(ticks) <= 5
+    assert all(ends[0] <= at <= ends[1] for at, _ in ticks)
+    assert len({text for _, text in ticks}) == len(ticks)
 
 
 def test_a_budget_that_is_spent_is_said_before_and_at_the_release(ana, server):

@@ -23,7 +23,7 @@ from ...question.spelling import quoted as quote
 from ...question.words import name_in_sql
 from ...release.result import Release
 from ..ask_routes import answer_or_job, inquiry_of
-from ..asking import Inquiry, PlanBody, ReleaseBody, planned
+from ..asking import Inquiry, PlanBody, ReleaseBody
 from ..parts import caller_of, parts_of, served_of
 from ..permissions import Permission
 from ..refusals import Refusal, refusal_of
@@ -33,7 +33,8 @@ from ..sources import Served
 from ..work import Answered
 from .answers import VIEWS, answer_page, view_of
 from .columns import column_shown, is_grouping, is_number
-from .curve import curves, ladder, short
+from .curve import ladder
+from .forecast import plan_shown
 from .home import EXAMPLE_ROWS, gauges, shown_example
 from .shell import has_page, render
 
@@ -152,7 +153,7 @@ async def _plan(request: Request, fields: dict[str, str]) -> dict[str, Any]:
     asking = _asking(fields)
     body = PlanBody.model_validate({"sql": asking.sql, "epsilon": asking.epsilon})
     planning = parts_of(request).planning
-    return await planning.run(caller_of(request).counted, _planned, served, body, left)
+    return await planning.run(caller_of(request).counted, plan_shown, served, body, left)
 
 
 async def _plan_of_refused(request: Request, fields: dict[str, str]) -> dict[str, Any] | None:
@@ -161,37 +162,6 @@ async def _plan_of_refused(request: Request, fields: dict[str, str]) -> dict[str
         return await _plan(request, fields)
     except (Refusal, LapwingError):
         return None
-
-
-def _planned(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]:
-    """Return a plan for a template: each error, the curve, and what is left after; no data is read."""
-    plan = planned(served, body)
-    cost = Fraction(plan["epsilon"]) if plan["measurements"] or plan["tables"] else Fraction(0)
-    statistics = [
-        {
-            "name": each["name"],
-            "kind": each["kind"],
-            "unit": each.get("unit") or "",
-            "margin": None if each["margin"] is None else short(float(each["margin"])),
-            "together": None if each["simultaneous_margin"] is None else short(float(each["simultaneous_margin"])),
-            "nothing": each["says_nothing"],
-            "assumes": each["assumes"],
-        }
-        for each in plan["columns"]
-    ]
-    return {
-        "statistics": statistics,
-        "groups": plan["groups"],
-        "rows": plan["rows"],
-        "epsilon": plan["epsilon"],
-        "cost": exact.text(cost),
-        "left": exact.text(left),
-        "after": exact.text(left - cost) if cost <= left else None,
-        "percent": 100.0 if not left else round(min(float(cost / left), 1.0) * 100, 1),
-        "notes": plan["notes"],
-        "sql": plan["sql"],
-        "curves": curves(served, body, plan, [*ladder(left), plan["epsilon"]]),
-    }
 
 
 # --- release ---

@@ -6,14 +6,14 @@ All of it follows from plans, so it is public.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from ... import exact
-from ...errors import LapwingError
-from ..asking import PlanBody, planned
-from ..sources import Served
+from ...plan.naming import about_statistic
+from ...plan.plan import Forecast, Plan
 
 STEPS = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5), Fraction(7))
 """The values of each power of ten that the slider has."""
@@ -23,8 +23,11 @@ MOST_CURVES = 6
 MOST_GROUPS = 2_000
 """A plan for more groups is drawn without a curve: it would take as long as many plans."""
 
-WIDTH, HEIGHT = 300, 120
-LEFT, RIGHT, TOP, BOTTOM = 52, 10, 10, 24
+WIDTH, HEIGHT = 330, 190
+LEFT, RIGHT, TOP, BOTTOM = 64, 18, 26, 44
+MOST_TICKS = 5
+
+Ends = tuple[float, float]
 
 
 def ladder(left: Fraction) -> list[str]:
@@ -36,57 +39,85 @@ def ladder(left: Fraction) -> list[str]:
     return [exact.text(value) for value in (*some, most)]
 
 
-def curves(served: Served, asking: PlanBody, plan: Mapping[str, Any], values: Sequence[str]) -> list[dict[str, Any]]:
+def curves(plan: Plan, values: Sequence[str]) -> list[dict[str, Any]]:
     """Return, for each statistic, the curve of its error against ε, to be drawn; none if that would take long.
 
-    ``values`` are the ε at which it is drawn.  The one that is asked is among them, so that the question is on it.
+    It is drawn at these ``values`` of ε, and at the one that is asked, so that the question is on it.
     """
-    if plan["groups"] > MOST_GROUPS:
+    if plan.groups > MOST_GROUPS:
         return []
-    names = [each["name"] for each in plan["columns"]][:MOST_CURVES]
-    margins: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    for value in sorted(set(values), key=Fraction):
-        try:
-            found = planned(served, asking.model_copy(update={"epsilon": value}))
-        except LapwingError:
-            continue
-        for each in found["columns"]:
-            if each["name"] in margins and _is_drawn(each["margin"]):
-                margins[each["name"]].append((float(Fraction(value)), float(each["margin"])))
-    here = float(Fraction(plan["epsilon"]))
-    found_here = {each["name"]: each["margin"] for each in plan["columns"]}
-    return [_drawn(name, points, here, found_here[name]) for name, points in margins.items() if len(points) > 1]
+    places = sorted({*map(Fraction, values), plan.epsilon})
+    found = [
+        (each, [(float(at), _margin_at(plan, each, at)) for at in places]) for each in plan.forecasts[:MOST_CURVES]
+    ]
+    return [_drawn(plan, each, points) for each, points in found if all(0 < y < math.inf for _, y in points)]
 
 
-def _is_drawn(margin: Any) -> bool:
-    return margin is not None and math.isfinite(float(margin)) and float(margin) > 0
+def _margin_at(plan: Plan, forecast: Forecast, epsilon: Fraction) -> float:
+    """Return the half-width of the error bar at another ε; no bar is wider than what is possible."""
+    times = epsilon / plan.epsilon
+    parts = tuple(replace(part, epsilon=part.epsilon * times) for part in plan.parts)
+    there = plan if times == 1 else replace(plan, epsilon=epsilon, parts=parts)
+    return min(there.margin(forecast.statistic, *there.each_confidence(plan.confidence, False)), forecast.most)
 
 
-def _drawn(name: str, points: Sequence[tuple[float, float]], here: float, margin: Any) -> dict[str, Any]:
-    """Return a curve on logarithmic axes: its line, where the question is on it, and its labels."""
-    xs, ys = [math.log10(x) for x, _ in points], [math.log10(y) for _, y in points]
-    low, high = min(ys), max(max(ys), min(ys) + 0.1)
-
-    def across(x: float) -> float:
-        part = (x - xs[0]) / (xs[-1] - xs[0])
-        return round(LEFT + min(max(part, 0), 1) * (WIDTH - LEFT - RIGHT), 1)
-
-    def down(y: float) -> float:
-        part = (y - low) / (high - low)
-        return round(HEIGHT - BOTTOM - min(max(part, 0), 1) * (HEIGHT - TOP - BOTTOM), 1)
-
-    line = " ".join(f"{across(x)},{down(y)}" for x, y in zip(xs, ys, strict=True))
-    dot = [across(math.log10(here)), down(math.log10(float(margin)))] if _is_drawn(margin) and here > 0 else None
+def _drawn(plan: Plan, forecast: Forecast, points: Sequence[Ends]) -> dict[str, Any]:
+    """Return a curve on logarithmic axes: its line, where the question is on it, its ticks and its words."""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    wide, high = (xs[0], xs[-1]), (min(ys), max(max(ys), min(ys) * 1.25))
+    across, down = _place(wide, LEFT, WIDTH - RIGHT), _place(high, HEIGHT - BOTTOM, TOP)
+    here = float(plan.epsilon)
+    about = about_statistic(plan, forecast.statistic)
+    unit = about.get("unit", "") if forecast.statistic.level is None else "rows"
     return {
-        "name": name,
-        "line": line,
-        "dot": dot,
-        "top": short(10**high),
-        "bottom": short(10**low),
-        "first": short(points[0][0]),
-        "last": short(points[-1][0]),
+        "name": str(forecast.statistic.name),
+        "unit": unit,
+        "line": " ".join(f"{across(x)},{down(y)}" for x, y in points),
+        "dot": [across(here), down(ys[xs.index(here)])],
+        "across": [(across(at), text) for at, text in _ticks(wide)],
+        "down": [(down(at), text) for at, text in _ticks(high)],
+        "fine_across": [across(at) for at in _fine(wide)],
+        "fine_down": [down(at) for at in _fine(high)],
+        "top": short(ys[0]),
+        "bottom": short(ys[-1]),
+        "first": short(xs[0]),
+        "last": short(xs[-1]),
+        "most": short(forecast.most) if max(ys) >= forecast.most else "",
         "sizes": {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
     }
+
+
+def _place(ends: Ends, first: float, last: float) -> Callable[[float], float]:
+    """Return where a number is on a logarithmic axis from one place to another."""
+    low, high = map(math.log10, ends)
+
+    def place(number: float) -> float:
+        return round(first + (math.log10(number) - low) / (high - low) * (last - first), 1)
+
+    return place
+
+
+def _ticks(ends: Ends) -> list[tuple[float, str]]:
+    """Return round numbers on an axis, with their texts: as many as fit, and at least its ends."""
+    for steps, every in (((1, 2, 5), 1), ((1, 3), 1), ((1,), 1), ((1,), 2), ((1,), 3), ((1,), 5)):
+        found = _between(ends, steps, every)
+        if len(found) <= MOST_TICKS:
+            break
+    if len(found) < 2:
+        return [(each, short(each)) for each in ends]
+    return [(float(each), f"{int(each):,}" if each >= 1 else exact.text(each)) for each in found]
+
+
+def _fine(ends: Ends) -> list[float]:
+    """Return the marks between the round numbers, which stand closer and closer as they do on a logarithmic axis."""
+    return [float(each) for each in _between(ends, range(1, 10), 1)]
+
+
+def _between(ends: Ends, steps: Sequence[int], every: int) -> list[Fraction]:
+    """Return the multiples of every so many powers of ten that lie on an axis."""
+    powers = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
+    found = [step * Fraction(10) ** power for power in powers if power % every == 0 for step in steps]
+    return [each for each in found if ends[0] <= float(each) <= ends[1]]
 
 
 def short(value: float) -> str:

@@ -1,0 +1,44 @@
+"""What the page to ask shows of a plan: the errors to expect, what it costs, and the curves; no data is read."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from ... import exact
+from ...plan.naming import about_statistic
+from ...plan.plan import Forecast, Plan
+from ..asking import PlanBody
+from ..sources import Served
+from .curve import curves, ladder
+
+
+def plan_shown(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]:
+    """Return a plan for a template: each error, the curve, and what is left after; no data is read."""
+    statistics, named = body.arguments()
+    plan = served.source.plan(*statistics, epsilon=body.epsilon, rows=body.rows, **named)
+    cost = plan.epsilon if plan.parts or plan.several is not None else Fraction(0)
+    return {
+        "statistics": [_statistic(plan, each) for each in plan.forecasts],
+        "groups": plan.groups,
+        "cost": exact.text(cost),
+        "left": exact.text(left),
+        "after": exact.text(left - cost) if cost <= left else None,
+        "percent": 100.0 if not left else round(min(float(cost / left), 1.0) * 100, 1),
+        "notes": plan.notes,
+        "sql": plan.sql,
+        "curves": curves(plan, ladder(left)),
+    }
+
+
+def _statistic(plan: Plan, forecast: Forecast) -> dict[str, Any]:
+    """Return the errors of one statistic, in words."""
+    unit = about_statistic(plan, forecast.statistic).get("unit") if forecast.statistic.level is None else None
+    return {
+        "name": str(forecast.statistic.name),
+        "unit": unit or "",
+        "error": forecast.bar_text(forecast.margin),
+        "together": forecast.bar_text(forecast.simultaneous_margin),
+        "nothing": forecast.says_nothing,
+        "assumes": forecast.assumes,
+    }
