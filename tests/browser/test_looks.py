@@ -1,6 +1,7 @@
 """Every page of the server is looked at in a real browser: nothing is cut off or unlabelled, and axe-core agrees."""
 
 import threading
+from itertools import count
 
 import pytest
 
@@ -16,6 +17,7 @@ from .served import Running
 pytestmark = pytest.mark.usefixtures("frozen_noise")
 
 SOURCE = "/sources/visits"
+INVITED = count()
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ def verified(page):
 
 
 def invited(page):
-    page.fill("#person", "mona")
+    page.fill("#person", f"mona{next(INVITED)}")  # somebody new in each size: who has a role gets another page
     page.fill("#cap", "0.25")
     page.get_by_role("button", name="Invite").click()
     page.wait_for_selector("#new-token")

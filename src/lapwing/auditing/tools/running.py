@@ -170,15 +170,18 @@ class Running:
         return source.plan(*question.statistics, **options)
 
     def ask(self, world: World, table: WorldTables, script: Script) -> tuple[Seen, Source]:
-        """Ask the question of a source with a new ledger, as a user does; what is left in its folder is said too."""
+        """Ask the question of a source with a new ledger, as a user does; what is left in its folder is said too.
+
+        Times, hashes (which are of times, too) and the place of the folder differ from run to run, and are left out.
+        """
         folder = self.room.path("asked")
         folder.mkdir()
         source = self._source(world, table, folder)
         seen = self.again(world, source, script)
         files = sorted((str(file.relative_to(folder)), file.stat().st_size) for file in folder.rglob("*"))
         entries = source.make_ledger().entries(answers=True)
-        timed = re.compile("|".join([_CLOCK.pattern, *(entry.hash for entry in entries)]))  # a hash is of times, too
-        said = [(who, timed.sub("", str(text))) for who, text in seen.said if "sqlalchemy" not in who]  # addresses
+        own = re.compile("|".join([_CLOCK.pattern, re.escape(str(folder)), *(entry.hash for entry in entries)]))
+        said = [(who, own.sub("", str(text))) for who, text in seen.said if "sqlalchemy" not in who]  # addresses
         kept = [replace(entry, time="", hash="", recorded_at=None) for entry in entries]
         return replace(seen, said=(*said, ("the files", str(files)), ("the ledger", str(kept)))), source
 

@@ -23,8 +23,8 @@ MOST_CURVES = 6
 MOST_GROUPS = 2_000
 """A plan for more groups is drawn without a curve: it would take as long as many plans."""
 
-WIDTH, HEIGHT = 330, 190
-LEFT, RIGHT, TOP, BOTTOM = 64, 18, 26, 44
+WIDTH, HEIGHT = 330, 194
+LEFT, RIGHT, TOP, BOTTOM = 64, 18, 26, 48
 MOST_TICKS = 5
 
 Ends = tuple[float, float]
