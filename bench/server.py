@@ -253,7 +253,7 @@ def measure(folder: Path, processes: int, sizes: Sizes) -> Seen:
     folder.mkdir()
     file, alone = write_source(folder / "served", sizes.rows), Source.open(write_source(folder / "alone", sizes.rows))
     source, access = Source.open(file), str(folder / "access.sqlite")
-    ledger, people, tokens = source.open_ledger(), Access(AccessStore(access)), []
+    ledger, people, tokens = source.make_ledger(), Access(AccessStore(access)), []
     for each in range(PEOPLE):
         ledger.add_analyst(f"a{each}", 1000)
         tokens.append(invite(people, f"a{each}", Role.ANALYST, [SOURCE], 1).text)

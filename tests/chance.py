@@ -555,6 +555,9 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_importing_is_light_and_brings_no_engine": NO_NOISE,
         "test_what_is_built_works_without_development_packages": TEXTS,
     },
+    "tests/unit/test_bench.py": {
+        "test_the_benchmark_of_the_server_asks_and_charges": CHARGES,
+    },
     "tests/unit/test_site.py": {
         "test_the_site_is_built_without_warnings_dead_links_or_other_hosts": NO_NOISE,
         "test_the_site_built_is_searched_in_a_browser_without_a_server": NO_NOISE,

@@ -54,6 +54,7 @@ SLOW = (
     "tests/unit/release/test_large.py",
     "tests/unit/release/test_recorded.py",
     "tests/unit/release/test_several.py",
+    "tests/unit/test_bench.py",
     "tests/unit/test_checking.py",
     "tests/claims/test_comparing.py",
     "tests/unit/release/test_page.py::test_the_json_inside_is_that_of_the_release",
