@@ -302,6 +302,7 @@ def _from_record(one: Release, other: Release) -> Finding:
         ("at once", lambda made: made.at("0.9", simultaneous=True).to_csv()),
     ]
     kept = dict(vars(other)) | {"answer": one.answer, "recorded_at": one.recorded_at, "head": one.head}
+    kept |= {"new_ledger": one.new_ledger}
     same = Release(**{name: kept[name] for name in Release.__dataclass_fields__})
     wrong = [name for name, view in views if view(one) != view(same)]
     told = f"{len(wrong)} of {len(views)} views differ, 0 are right{first_of(wrong)}"
