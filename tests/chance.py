@@ -506,6 +506,12 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
     "tests/unit/release/test_arrow.py": {
         "test_neither_the_import_nor_the_stream_needs_pyarrow": never("names of columns, and a number minus itself"),
     },
+    "tests/unit/release/test_new_ledger.py": {
+        "test_an_answer_that_began_the_ledger_says_so_once": TEXTS,
+        "test_a_page_that_is_published_does_not_say_where_the_ledger_is": TEXTS,
+        "test_a_command_says_it_on_standard_error": TEXTS,
+        "test_a_command_that_fails_says_it_too": TEXTS,
+    },
     "tests/unit/release/test_large.py": {
         "test_a_failure_leaves_what_was_there": FORM,
         "test_a_folder_gets_its_parts_if_it_is_empty": ALIKE,
@@ -564,6 +570,12 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
     },
     "tests/unit/ledger/test_backup.py": {
         "test_backups_taken_while_another_process_charges_are_sound": NO_NOISE,
+    },
+    "tests/unit/ledger/test_existing.py": {
+        "test_L1_a_command_that_reads_makes_no_ledger_in_place_of_a_lost_one": CHARGES,
+        "test_the_backup_of_a_lost_ledger_is_put_back_after_a_command_that_reads": CHARGES,
+        "test_a_postgresql_ledger_is_not_made_by_what_reads": CHARGES,
+        "test_a_command_in_a_process_of_its_own_has_status_2": NO_NOISE,
     },
     "tests/unit/ledger/test_place.py": {
         "test_T26_a_file_has_one_budget_whatever_the_working_directory": CHARGES,

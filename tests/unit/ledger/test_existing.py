@@ -48,8 +48,9 @@ def test_L1_a_command_that_reads_makes_no_ledger_in_place_of_a_lost_one(folder, 
     (folder / "visits.ledger").rename(folder / "lost")
     before = sorted(folder.iterdir())
     told = run(*words, status=2)
-    assert 'There is no ledger at "visits.ledger"' in told.stderr
-    assert RESTORE in told.stderr
+    said = json.loads(told.stderr)["message"] if "json" in words else told.stderr
+    assert 'There is no ledger at "visits.ledger"' in said
+    assert RESTORE in said
     assert told.stdout == ""
     assert sorted(folder.iterdir()) == before
 
@@ -87,7 +88,7 @@ def test_owners_make_a_ledger_before_the_first_release(folder):
     source.make_ledger().add_analyst("ana", 1)
     assert source.make_ledger().total == source.ledger.total == 2
     (folder / "visits.ledger").unlink()
-    run("ledger", "visits.toml", "analysts", "add", "bob", "--epsilon", "1")
+    run("ledger", "visits.toml", "analysts", "add", "bob", "--cap", "1")
     assert [each.analyst for each in lw.Source.open("visits.toml").ledger.analysts()] == ["bob"]
 
 

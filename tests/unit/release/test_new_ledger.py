@@ -90,9 +90,9 @@ def test_a_command_says_it_on_standard_error(folder):
     (folder / "visits.ledger").unlink()
     assert sentence in run("bounds", "visits.toml", "cost", "--epsilon", "1").stderr
     (folder / "visits.ledger").unlink()
-    added = run("ledger", "visits.toml", "analysts", "add", "ana", "--epsilon", "1")
+    added = run("ledger", "visits.toml", "analysts", "add", "ana", "--cap", "1")
     assert added.stderr == f"This command {told('visits.ledger', '2')}\n"
-    assert run("ledger", "visits.toml", "analysts", "add", "bob", "--epsilon", "1").stderr == ""
+    assert run("ledger", "visits.toml", "analysts", "add", "bob", "--cap", "1").stderr == ""
 
 
 @pytest.mark.parametrize("form", ["table", "json"])

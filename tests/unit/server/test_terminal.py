@@ -260,7 +260,7 @@ def test_an_owner_decides_requests_from_a_terminal(terminal, folder):
         (("backup", "x"), "made, copied and put back"),
         (("restore", "x"), "made, copied and put back"),
         (("total", "9"), "the owner sets caps and the total"),
-        (("analysts", "add", "eve", "--epsilon", "1"), "the owner sets caps and the total"),
+        (("analysts", "add", "eve", "--cap", "1"), "the owner sets caps and the total"),
         (("analysts", "cap", "ana", "9"), "the owner sets caps and the total"),
     ],
 )
