@@ -149,8 +149,10 @@ def _call(name: str, thing: object) -> str:
 
 def _members(kind: type) -> list[str]:
     lines = []
-    public = vars(kind) | (vars(requests.CapRequests) if kind is ledger.Ledger else {})
-    for name, member in public.items():
+    parts = [each for each in kind.__mro__ if each.__module__.startswith("lapwing.")]  # it, and what has its own module
+    public = {name: member for part in reversed(parts) for name, member in vars(part).items()}
+    for name in dict.fromkeys(name for part in parts for name in vars(part)):
+        member = public[name]
         if name.startswith("_"):
             continue
         if isinstance(member, classmethod):

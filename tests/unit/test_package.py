@@ -43,6 +43,14 @@ def modules():
     return {p.stem for p in (ROOT / "src/lapwing").iterdir()}
 
 
+def test_the_reference_lists_every_method_also_those_of_a_part_in_a_module_of_its_own():
+    text = (ROOT / "docs/reference/python.md").read_text()
+    for kind in (lw.Source, lw.Release, lw.Ledger, lw.Plan):
+        listed = text.partition(f"\n## lw.{kind.__name__}\n")[2].partition("\n## ")[0]
+        public = [name for name in dir(kind) if not name.startswith("_")]
+        assert [name for name in public if f"\n- `.{name}" not in listed] == []
+
+
 def test_importing_everything_leaves_the_built_in_functions_alone():
     names: dict[str, object] = {}
     exec("from lapwing import *\ntotal, least, most = sum([1, 2]), min(1, 2), max(1, 2)", names)
