@@ -1425,7 +1425,7 @@ MUTANTS = (
         "a source may say a larger total than its ledger has",
         "T26",
         "doors/totals",
-        "source.py",
+        "ledger/of_source.py",
         "if self.epsilon is not None and opened.total != self.epsilon:",
         "if self.epsilon is not None and opened.total > self.epsilon:",
     ),

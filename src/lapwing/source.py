@@ -12,27 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from fractions import Fraction
-from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from shlex import quote
 from typing import Any, TypeVar
 
 from . import exact, source_file
 from .engine.connect import connect, connect_joins, is_url, public_rows_of
 from .engine.dialect import Dialect
-from .errors import (
-    InvalidParameter,
-    InvalidSource,
-    LapwingError,
-    LedgerError,
-    NoLedger,
-    no_total,
-)
+from .errors import InvalidParameter, LedgerError
 from .exact import Number
-from .ledger.existing import is_there, open_existing, told_new, told_place
+from .ledger.existing import is_there, told_new
 from .ledger.ledger import Ledger
+from .ledger.of_source import LedgerOfSource
 from .ledger.place import Place, beside, default, file_name
 from .measure.cells import Progress
 from .noise.entropy import SYSTEM, Entropy
@@ -65,7 +56,7 @@ from .sensitivity import Neighbors
 A = TypeVar("A", Release, Discovery, Bounds, RowsPerPerson)
 
 
-class Source:
+class Source(LedgerOfSource):
     """A table about people, its public description, and its budget.
 
     Args:
@@ -163,62 +154,6 @@ class Source:
         """The SQL of the engine that holds the table."""
         return self._table.dialect
 
-    @cached_property
-    def ledger(self) -> Ledger:
-        """The ledger; NoLedger if there is none: the first release makes one, or ``make_ledger``."""
-        return self._with_these_totals(self.open_ledger())
-
-    def _with_these_totals(self, opened: Ledger) -> Ledger:
-        """Return the ledger; refuse one whose totals are not those that the source says."""
-        if self.epsilon is not None and opened.total != self.epsilon:
-            asked, has = exact.text(self.epsilon), exact.text(opened.total)
-            raise InvalidSource(
-                self.name,
-                f"says epsilon = {asked}, but its ledger has the total {has}",
-                f"Write epsilon = {has} in the source, or: `lapwing ledger {quote(opened.where)} total {asked}`.",
-            )
-        if self.delta is not None and opened.delta.total != self.delta:
-            asked, has = exact.text(self.delta), exact.text(opened.delta.total)
-            change = f"`lapwing ledger {quote(opened.where)} total {exact.text(opened.total)} --delta {asked}`"
-            raise InvalidSource(
-                self.name,
-                f"says delta = {asked}, but its ledger has the total δ = {has}",
-                f"Write delta = {has} in the source, or: {change}.",
-            )
-        return opened
-
-    def open_ledger(self) -> Ledger:
-        """Return the ledger, whatever its totals are; NoLedger if there is none."""
-        existing = open_existing(self.ledger_place())
-        if existing is None:
-            raise self._no_ledger()
-        return existing
-
-    def make_ledger(self) -> Ledger:
-        """Return the ledger, whatever its totals are; where none is, a new one is made with those of the source."""
-        where, opened = self.ledger_place(), vars(self).get("ledger")
-        existing: Ledger | None = opened or open_existing(where)
-        if existing is not None:
-            return existing
-        if self.epsilon is None:
-            raise self._no_ledger()
-        self._place.make_folder()
-        return Ledger.open(where, self.epsilon, self.delta)
-
-    def _no_ledger(self) -> NoLedger:
-        total = None if self.epsilon is None else exact.text(self.epsilon)
-        return NoLedger(told_place(self.ledger_place()), self.name, total)
-
-    def ledger_place(self) -> str:
-        """Return where the ledger is, or would be made: a path or URL."""
-        return self._place.found(self.name)
-
-    def left(self) -> Fraction | None:
-        """Return the ε that is left, or None if there is no ledger yet; this makes none."""
-        opened: Ledger | None = self.__dict__.get("ledger")  # one that is open remembers what it saw (claim L5)
-        ledger = opened or open_existing(self.ledger_place())
-        return None if ledger is None else ledger.remaining
-
     def describe(self) -> dict[str, Any]:
         """Return what is public about the source, for JSON: what is declared, and not where the table is."""
         return describe(self.schema, self._declared)
@@ -278,23 +213,8 @@ class Source:
             schema, statistics, by, where, epsilon=epsilon, error=error, weights=weights, objective=objective,
             confidence=confidence, rows=rows, intervals=intervals,
         )  # fmt: skip
-        ledger, lacking = self._for_plan() if plan.parts else (None, None)
+        ledger, lacking = self._ledger_for_plan() if plan.parts else (None, None)
         return replace(plan, clipped=_clipped(plan, ledger), lacking=lacking).on(self.dialect)
-
-    def _for_plan(self) -> tuple[Ledger | None, str | None]:
-        """Return the ledger if there is one, and why a release would be refused if it would be; none is made."""
-        opened: Ledger | None = self.__dict__.get("ledger")
-        if opened is not None:
-            return opened, None
-        try:
-            opened = open_existing(self.ledger_place(), wait=1)
-            if opened is None:
-                return None, no_total(self.name) if self.epsilon is None else None
-            return self._with_these_totals(opened), None
-        except InvalidSource as refusal:
-            return opened, str(refusal)
-        except LapwingError:
-            return None, None
 
     @by_name
     def release(
@@ -441,7 +361,7 @@ class Source:
 
     def _spend(self, ask: Callable[[Ledger], A]) -> A:
         """Return the answer to a question; where no ledger is, one is made, and the answer, or the error, says so."""
-        if "ledger" in vars(self) or is_there(self.ledger_place()):
+        if self._opened_ledger is not None or is_there(self.ledger_place()):
             return self.beside(ask(self.ledger))
         new = told_new("This release", self.make_ledger())
         try:
