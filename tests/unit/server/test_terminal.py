@@ -245,7 +245,7 @@ def test_an_owner_decides_requests_from_a_terminal(terminal, folder):
     at, file = terminal(), str(folder / "visits.toml")
     asked = ("request", "visits", "--cap", "3", "--reason", "More.", "--format", "json")
     first, second = (str(as_json(at(who, *asked))["requests"][0]["request"]) for who in ("ana", "bob"))
-    granted = at("olga", "ledger", "visits", "requests", "grant", first, "--epsilon", "2.5", "--note", "until May")
+    granted = at("olga", "ledger", "visits", "requests", "grant", first, "--cap", "2.5", "--note", "until May")
     assert "cap of ana is now 2.5 (until May)" in granted.stdout
     declined = as_json(at("olga", "ledger", "visits", "requests", "decline", second, "--format", "json"))
     assert (declined["kind"], declined["analyst"], declined["charge"]) == ("decline", "bob", int(second))
@@ -331,7 +331,7 @@ def test_names_with_odd_characters_work(terminal, folder):
         (folder / table).write_bytes((folder / "visits.csv").read_bytes())
         text = (folder / "visits.toml").read_text().replace('"visits"', json.dumps(name)).replace("visits.csv", table)
         file.write_text(text)
-        Source.open(file).open_ledger().add_analyst("ana", 2)
+        Source.open(file).make_ledger().add_analyst("ana", 2)
         invite(access, "ana", Role.ANALYST, [name], 30)
         files.append(str(file))
     at = terminal(sources=files)
@@ -406,7 +406,7 @@ def test_the_page_shows_what_is_printed_from_the_first_look_to_a_picture(termina
     monkeypatch.chdir(tmp_path)
     pages = {name: (ROOT / "docs" / "how-to" / f"{name}.md").read_text() for name in ("serve", "ask-a-server")}
     exec(next(text for language, text, _ in BLOCK.findall(pages["serve"]) if language == "python"), {})
-    Source.open("visits.toml").open_ledger().add_analyst("ana", 1)
+    Source.open("visits.toml").make_ledger().add_analyst("ana", 1)
     at = terminal(sources=["visits.toml"])
     part = pages["ask-a-server"].partition("## Terminal\n")[2].partition("\n## ")[0]
     ran = []
