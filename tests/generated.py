@@ -60,7 +60,7 @@ MODULES = (
 
 WORDS = frozenset({
     "question/arguments.py", "question/foreign_objects.py", "question/labels.py", "question/quality.py",
-    "plan/naming.py", "plan/plots.py", "ledger/plots.py",
+    "plan/naming.py", "plan/plots.py", "ledger/lines.py", "ledger/plots.py",
 })  # fmt: skip
 """Modules among them that only write advice, names, marks and pictures."""
 

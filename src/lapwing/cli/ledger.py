@@ -5,7 +5,6 @@ The ledger is opened, and SQLAlchemy imported, only when a command runs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..exact import text
+from ..ledger.lines import what, when
 from .output import format_option, print_json, print_table
 from .remote import asked_server, asks_server
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _WHERE_KEPT = "a ledger is made, copied and put back where it is kept"
 _BY_OWNER = "the owner sets caps and the total on the pages of the server, or where the source file is"
+
+LONGEST = 70
+"""How many characters of a question are printed."""
 
 note_option = click.option("--note", metavar="TEXT", help="The reason, for those who read the ledger later.")
 
@@ -301,7 +304,7 @@ def print_requests(found: Sequence[CapRequest], form: str) -> None:
         return
     heads = ["request", "when (UTC)", "who", "cap wanted", "why", "state", "granted", "note"]
     rows = [
-        [str(each.number), each.time.replace("T", " ").replace("+00:00", ""), each.analyst, text(each.cap),
+        [str(each.number), when(each.time), each.analyst, text(each.cap),
          each.reason, each.state, _amount(each.granted), each.note or ""]
         for each in found
     ]  # fmt: skip
@@ -331,7 +334,7 @@ def _show(opened: Ledger | RemoteLedger, form: str) -> None:
     left_delta = f", δ: {text(delta.remaining)} left of {text(delta.total)}" if delta.total else ""
     both = bool(delta.total)
     rows = [
-        [str(e.number), time_shown(e), e.analyst or "", what_shown(e), _amount(e.epsilon),
+        [str(e.number), when(e.time), e.analyst or "", what(e, LONGEST), _amount(e.epsilon),
          *([_amount(e.delta)] if both else []), text(e.spent),
          f"by {answers[e.number]}" if e.number in answers else "no" if e.kind == "charge" else ""]
         for e in entries
@@ -341,24 +344,6 @@ def _show(opened: Ledger | RemoteLedger, form: str) -> None:
     print_table(f"{record.where}   {left}{left_delta}", heads, rows)
     if people:
         _print_budgets("Analysts", people)
-
-
-def time_shown(entry: Entry) -> str:
-    """Return when an entry was made, in UTC."""
-    return entry.time.replace("T", " ").replace("+00:00", "")
-
-
-def what_shown(entry: Entry) -> str:
-    """Return what an entry says, on one line: of a charge its question."""
-    if entry.kind == "charge":
-        asked = entry.question.get("query") if isinstance(entry.question, dict) else entry.question
-        plain = isinstance(asked, str) and asked.isprintable()
-        question = str(asked) if plain else json.dumps(entry.question)
-        return question if len(question) <= 70 else question[:67] + "..."
-    from ..ledger.cell import MEANINGS
-
-    about = "" if entry.charge is None else f" (request {entry.charge})"
-    return MEANINGS.get(entry.kind, entry.kind) + about + (f": {entry.note}" if entry.note else "")
 
 
 def _amount(value: Fraction | None) -> str:

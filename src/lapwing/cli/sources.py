@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..exact import text
-from .ledger import time_shown, what_shown
+from ..ledger.lines import what, when
+from .ledger import LONGEST
 from .output import format_option, print_json, print_table
 from .remote import asked_server, asks_server
 
@@ -78,7 +79,7 @@ def history(name: str, form: str) -> None:
         print_json(source=opened.name, entries=[each.to_dict() for each in entries])
         return
     rows = [
-        [str(each.number), time_shown(each), what_shown(each), "" if each.epsilon is None else text(each.epsilon),
+        [str(each.number), when(each.time), what(each, LONGEST), "" if each.epsilon is None else text(each.epsilon),
          "yes" if each.answered else "no"]
         for each in entries
     ]  # fmt: skip

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from .. import exact
 from ..pages import document as parts
 from ..pages.axis import WIDTH
 from .entry import Budget, Entry
+from .lines import what, when
 
 if TYPE_CHECKING:
     from .ledger import Ledger
 
 _SHOWN = 20
 _LONGEST = 120
-
-MEANINGS = {
-    "open": "ledger created, with this total",
-    "total": "new total",
-    "analyst": "cap",
-    "request": "asks for this cap",
-    "grant": "granted, new cap",
-    "decline": "declined",
-    "withdraw": "withdrawn",
-}
-"""What entries other than charges and answers say."""
 
 
 def ledger_cell(ledger: Ledger) -> str:
@@ -70,16 +59,6 @@ def _meter(budget: Budget) -> parts.Ready:
 
 def _row(entry: Entry) -> list[str]:
     answered = ("yes" if entry.answered else "no") if entry.kind == "charge" else ""
-    when = entry.time.replace("T", " ").replace("+00:00", "")
     amount = "" if entry.epsilon is None else exact.text(entry.epsilon)
-    return [str(entry.number), when, entry.analyst or "", _what(entry), amount, exact.text(entry.spent), answered]
-
-
-def _what(entry: Entry) -> str:
-    if entry.kind == "charge":
-        asked = entry.question.get("query") if isinstance(entry.question, dict) else entry.question
-        text = asked if isinstance(asked, str) else json.dumps(entry.question)
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    meaning = MEANINGS.get(entry.kind, "")
-    about = "" if entry.charge is None else f" (request {entry.charge})"
-    return meaning + about + (f": {entry.note}" if entry.note else "")
+    said = what(entry, _LONGEST)
+    return [str(entry.number), when(entry.time), entry.analyst or "", said, amount, exact.text(entry.spent), answered]
