@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lapwing import errors
 from lapwing.measure import adding_up, hierarchy, tables
-from lapwing.plan import strategy
+from lapwing.plan import strategy, workload
 from lapwing.plan.workload import Workload
 
 BIG = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
@@ -318,6 +318,29 @@ def test_U4_the_error_of_known_workloads_is_small():
 
 def test_U4_470_tables_get_a_strategy():
     assert rms(deviations(BIG, upto(len(BIG), 3))) <= 400
+    assert deviations(BIG, upto(len(BIG), 3), objective="minimax").max() <= 440
+
+
+@pytest.mark.parametrize("filled", [0.01, 0.2])
+@pytest.mark.parametrize("shape", [(3, 400), (300, 400), (600, 400)])
+def test_U4_products_are_those_of_matrices_and_leave_other_cores_alone(monkeypatch, shape, filled):
+    rng = np.random.default_rng(5)
+    dense = rng.random(shape) * (rng.random(shape) < filled)
+    for number in (2, 7, 40):
+        rows = rng.random((number, shape[0]))
+        asked, usual = [], np.matmul
+
+        def product_of(part, matrix, out, asked=asked, usual=usual):
+            asked.append((len(part), part.shape[0] * matrix.size))
+            return usual(part, matrix, out=out)
+
+        wanted = rows @ dense
+        with monkeypatch.context() as patched:
+            patched.setattr(np, "matmul", product_of)
+            found = workload._Matrix(dense).times(rows)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+        assert all(work <= 2**18 for _, work in asked)
+        assert all(size > 1 for size, _ in asked[:-1])  # the last part has what is left
 
 
 def test_U4_weights_costs_and_evidence_move_the_shares():

@@ -99,13 +99,14 @@ class Workload:
 class _Matrix:
     """A fixed matrix that rows are multiplied with, on one core: other cores may be busy, and waiting for them is slow.
 
-    A matrix that is mostly 0 is held as a list of its other entries.  Others are multiplied in parts so small that
-    libraries of linear algebra use one core.
+    A matrix that is mostly 0, or large, is held as a list of its entries that are not.  Others are multiplied in parts
+    so small that libraries of linear algebra use one core.  Where there are several rows, a part has several, too: for
+    a single row these libraries take more cores much earlier.
     """
 
     def __init__(self, dense: Floats) -> None:
         self._dense = np.ascontiguousarray(dense)
-        self._sparse = np.count_nonzero(dense) * _SPARSE < dense.size
+        self._sparse = np.count_nonzero(dense) * _SPARSE < dense.size or 2 * dense.size > _ON_ONE_CORE
         columns, self._rows = np.nonzero(dense.T)
         self._values = dense.T[columns, self._rows]
         self._filled, self._starts = np.unique(columns, return_index=True)
@@ -120,7 +121,8 @@ class _Matrix:
             if not self._sparse:
                 np.matmul(part, self._dense, out=found[first : first + step])
             elif size:
-                terms = part[:, self._rows] * self._values
+                terms = np.take(part, self._rows, axis=1)
+                terms *= self._values
                 found[first : first + step, self._filled] = np.add.reduceat(terms, self._starts, axis=1)
         return found
 
