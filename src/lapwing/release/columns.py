@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -32,6 +32,9 @@ def ends(estimates: Mapping[str, Estimate], marks: Mapping[str, Column] | None =
 
 
 _TOTAL = "Total"
+
+_TO_QUOTE = re.compile('[,"\r\n]')
+"""What is quoted in CSV."""
 
 
 class KeyColumn(NamedTuple):
@@ -128,21 +131,18 @@ def key_values(keys: Sequence[Key | None]) -> NDArray[Any]:
 
 def csv_text(table: Mapping[str, list[Any]], *, header: bool = True, whole: Collection[str] = ()) -> str:
     """Return plain columns as CSV; those that ``whole`` names have all of their digits, because they add up."""
-    text = _Lines()
-    writer = csv.writer(text, lineterminator="\r\n")
-    if header:
-        writer.writerow(table)
     cells = ([_digits(cell) if name in whole else _csv_cell(cell) for cell in each] for name, each in table.items())
-    writer.writerows(zip(*cells, strict=True))
-    return "".join(text)
+    columns = ([_field(cell) for cell in each] for each in cells)
+    lines = [map(_field, table)] if header else []
+    return "".join(f"{','.join(line)}\n" for line in (*lines, *zip(*columns, strict=True)))
 
 
-class _Lines(list[str]):
-    """The lines of a CSV file, which end in \\n: a text with \\r in it is quoted only if lines end in \\r\\n."""
-
-    def write(self, line: str) -> None:
-        """Add a line."""
-        self.append(line.removesuffix("\r\n") + "\n")
+def _field(cell: Any) -> str:
+    """Return a cell as it stands in CSV: nothing for NULL, and quotes around the empty text, which is another key."""
+    if cell is None:
+        return ""
+    text = str(cell)
+    return text if text and not _TO_QUOTE.search(text) else '"' + text.replace('"', '""') + '"'
 
 
 def _csv_cell(cell: Any) -> Any:

@@ -128,7 +128,7 @@ def assert_adding_up(rows, keys, statistic, tables):
     assert compared
 
 
-def assert_every_output_adds_up(answer, folder, names):
+def assert_every_output_adds_up(answer, folder, names, tables=None):
     keys = answer.keys
     outputs = {
         "csv": from_csv(answer),
@@ -144,7 +144,7 @@ def assert_every_output_adds_up(answer, folder, names):
     answer.to_csv(folder / "out.csv")
     assert (folder / "out.csv").read_text() == answer.to_csv()
     for name, statistic in product(outputs, names):
-        assert_adding_up(outputs[name], keys, statistic, answer.tables)
+        assert_adding_up(outputs[name], keys, statistic, tables or answer.tables)
 
 
 # --- sums hold ---
@@ -183,6 +183,35 @@ def test_random_tables_add_up_in_every_output(tmp_path_factory, sizes, epsilon, 
         of, lw.count(), lw.sum("x"), by=lw.sets(*tables), epsilon=epsilon, weights=weights, objective=objective
     )
     assert_every_output_adds_up(answer, folder, ["count", "sum_x"])
+
+
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
+@given(
+    regions=st.lists(st.integers(0, 3), min_size=1, max_size=7),
+    epsilon=st.sampled_from(["0.01", "1", "40"]),
+    person=st.sampled_from([{}, {"person": "who", "rows_per_person": 2}]),
+    data=st.data(),
+)
+def test_random_counties_add_up_to_their_regions_in_every_output(tmp_path_factory, regions, epsilon, person, data):
+    folder = tmp_path_factory.mktemp("counties")
+    draw = np.random.default_rng(data.draw(st.integers(0, 2**32), label="seed"))
+    n, counties = int(draw.integers(0, 60)), [f"c{number}" for number in range(len(regions))]
+    table = pd.DataFrame({"county": draw.choice(counties, n), "sex": draw.choice(["F", "M"], n)})
+    table["x"], table["who"] = draw.integers(-5, 9, n), draw.integers(0, 20, n)
+    within = {"region": {f"r{k}": [c for c, r in zip(counties, regions, strict=True) if r == k] for k in set(regions)}}
+    columns = {"county": lw.keys(*counties, within=within), "sex": lw.keys("F", "M"), "x": lw.number(-5, 9)}
+    every = [(), ("region",), ("county",), ("sex",), ("region", "sex"), ("county", "sex")]
+    more = data.draw(st.lists(st.sampled_from(every), unique=True), label="tables")
+    tables = [("region",), ("county",), *(each for each in more if each not in (("region",), ("county",)))]
+    answer = asked(
+        source(folder, table, columns=columns, **person),
+        lw.count(),
+        lw.sum("x"),
+        by=lw.sets(*tables),
+        epsilon=epsilon,
+    )
+    shown = [("region", *each) if "county" in each else each for each in answer.tables]
+    assert_every_output_adds_up(answer, folder, ["count", "sum_x"], shown)
 
 
 def test_rollup_by_sql_has_the_subtotals(people, tmp_path):
@@ -246,6 +275,16 @@ def test_a_key_named_total_is_not_taken_for_one(tmp_path):
     columns = {"sex": lw.keys("F", "M", other="Total"), "edu": lw.keys(1, 2, 3)}
     answer = asked(source(tmp_path, columns=columns), lw.count(), by=lw.cube("sex", "edu"))
     assert [row["sex"] for row in from_text(answer)][:4] == ["(Total)", "F", "M", "Total"]
+
+
+def test_a_key_that_is_the_empty_text_is_not_taken_for_a_total(tmp_path):
+    columns = {"sex": lw.keys("", "M", other="NULL"), "edu": lw.keys(1, 2, 3)}
+    answer = asked(source(tmp_path, columns=columns), lw.count(), by=lw.cube("sex", "edu"))
+    answer.to_csv(tmp_path / "x.csv")
+    read = "SELECT * FROM read_csv(?, allow_quoted_nulls = false, header = true)"
+    rows = duckdb.execute(read, [str(tmp_path / "x.csv")]).fetchall()
+    assert [row[:2] for row in rows] == [(row["sex"], row["edu"]) for row in answer]
+    assert len({row[:2] for row in rows}) == len(rows)
 
 
 def test_bins_that_the_question_gives(people, tmp_path):
