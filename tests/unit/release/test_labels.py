@@ -237,7 +237,8 @@ def test_a_number_with_keys_has_no_other_to_add(tmp_path):
     ],
 )
 def test_bounds_are_no_topic_where_none_matter(sql, tmp_path):
-    assert "bounds" not in str(source_of(tmp_path).sql(sql, epsilon=1))
+    text = str(source_of(tmp_path).sql(sql, epsilon=1))
+    assert "bounds" not in text.replace(str(tmp_path), "")  # the place of a new ledger is named, too
     assert "count as the bounds" in str(source_of(tmp_path).sql("SELECT AVG(h) FROM t", epsilon=1))
 
 
