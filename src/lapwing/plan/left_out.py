@@ -78,4 +78,4 @@ def shown_name(name: str) -> str:
     """
     printable = "".join(c if c.isprintable() else "�" for c in name)
     plain = re.sub(r'"([A-Za-z_]\w*)"', r"\1", printable)
-    return plain if name.isidentifier() or plain != printable else quoted(printable)
+    return plain if name.isidentifier() or '"' in printable else quoted(printable)

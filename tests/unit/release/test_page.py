@@ -64,6 +64,16 @@ def test_a_page_says_who_is_protected_and_how(tmp_path):
         assert due in told
 
 
+def test_a_name_that_needs_quotes_has_them_once(tmp_path):
+    frame = pd.DataFrame({"Cost (EUR)": [1.0] * 9, "v": [1.0] * 9})
+    columns = {"Cost (EUR)": lw.number(0, 2), "v": lw.number(0, 2)}
+    of = lw.Source(frame, name="t", columns=columns, epsilon=9, ledger=tmp_path / "t.ledger")
+    told = words(of.release(lw.mean("Cost (EUR)"), lw.sum("v", name="v"), epsilon=1).to_html())
+    assert 'mean_Cost (EUR): mean of "Cost (EUR)"; v: total of v.' in told
+    told = words(of.sql('SELECT SUM("Cost (EUR)" + v) AS s FROM t', epsilon=1).to_html())
+    assert 's: total of "Cost (EUR)" + v.' in told
+
+
 def test_the_json_inside_is_that_of_the_release(tmp_path):
     for by in ("k", ("k", "l"), lw.cube("k", "l")):
         answer = source(tmp_path).release(lw.count(), lw.mean("v"), by=by, epsilon=1)

@@ -91,6 +91,12 @@ def test_the_plan_follows_as_a_piece_of_a_page_and_reads_nothing(ana, server):
     assert server.ledger.head == before
 
 
+def test_the_plan_says_what_the_error_of_a_quantile_is_in_and_what_that_of_a_mean_assumes(ana):
+    page = ana.post(f"{ASK}/plan", sql="SELECT MEDIAN(cost) AS m, AVG(cost) AS a FROM visits", epsilon="0.1").text
+    remarks = re.findall(r'<span class="unit">([^<]*)</span>', page)
+    assert [each.split(",")[0] for each in remarks] == ["the error is in rank; usually 96", "assumes 1"], remarks
+
+
 def test_the_curve_of_an_error_has_titles_and_ticks_and_ends_at_what_is_possible(ana):
     page = ana.post(f"{ASK}/plan", sql="SELECT AVG(cost) AS mean, COUNT(*) AS n FROM visits", epsilon="0.1").text
     mean, count = page.split("<figure>")[1:]

@@ -40,5 +40,14 @@ def _statistic(plan: Plan, forecast: Forecast) -> dict[str, Any]:
         "error": forecast.bar_text(forecast.margin),
         "together": forecast.bar_text(forecast.simultaneous_margin),
         "nothing": forecast.says_nothing,
-        "assumes": forecast.assumes,
+        "remark": _remark(plan, forecast),
     }
+
+
+def _remark(plan: Plan, forecast: Forecast) -> str:
+    """Return what the error assumes, or what it is about, in words that stand alone."""
+    if forecast.statistic.level is not None:
+        return f"the error is {forecast.assumes}"
+    if not forecast.assumes or not plan.answering(forecast.statistic):
+        return forecast.assumes
+    return f"assumes {forecast.assumes}"
