@@ -1,4 +1,4 @@
-"""Names that were meant as texts: an unknown column in a comparison, and how to write it instead."""
+"""Names that were meant as texts, and names that were read as functions: how to write them instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from .query import quoted
 
 
 def refuse_quotes(tree: exp.Expr, known: Collection[str]) -> None:
-    """Refuse a comparison with an unknown name: in double quotes or without quotes, a text was meant."""
+    """Refuse a comparison with an unknown name: in double quotes or without quotes, a text was meant.
+
+    A name with brackets, such as Cost (EUR), looks like a function where it lacks its double quotes.
+    """
+    called = {_squeezed(name): name for name in known if "(" in name}
+    for function in tree.find_all(exp.Anonymous):
+        name = called.get(_squeezed(function.sql()))
+        if name is not None:
+            raise UnsupportedQuery(f"the name {name} without its quotes", f"Write {quoted(name)}.")
     folded = {name.casefold() for name in known}
     for column in tree.find_all(exp.Column):
         if column.name.casefold() in folded or column.table or not isinstance(column.parent, exp.Predicate):
@@ -23,6 +31,11 @@ def refuse_quotes(tree: exp.Expr, known: Collection[str]) -> None:
         if _other_side(column).casefold() in folded:
             meant = suggestion(column.name, known)
             raise UnsupportedQuery(what, f"A text stands in single quotes: write '{text}'.{meant}")
+
+
+def _squeezed(text: str) -> str:
+    """Return a name, or what was read as a call, without the spaces and the case that SQL does not keep."""
+    return "".join(text.split()).casefold()
 
 
 def _other_side(column: exp.Column) -> str:

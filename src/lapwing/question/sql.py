@@ -40,7 +40,9 @@ from .ratios import ratio_of
 from .rewrite import plain
 from .schema import MOST_BINS, Column, Schema
 from .sets import MOST_KEYS, Keys, KeySets, KeyTable, canonical, check_cells, check_statistics, crossed
+from .spelling import numeral as written_numeral
 from .within import without_parents
+from .words import name_in_sql
 
 _MOST_STATISTICS = 100
 _MOST_ITEMS = _MOST_STATISTICS + 2 * MOST_KEYS  # of SELECT: statistics, keys, and GROUPING of them
@@ -249,12 +251,22 @@ def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) 
     """Refuse keys that are named twice, or whose groups are not public."""
     for key in by:
         if schema.columns[key].group_keys is None and key not in edges:
-            advice = "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
-            truth = schema.columns[key].kind == "boolean"
-            advice += "Write keys = [false, true]." if truth else "`lapwing discover` finds the frequent ones."
-            raise UnsupportedQuery(f'GROUP BY "{key}", which has no keys', advice)
+            raise UnsupportedQuery(f'GROUP BY "{key}", which has no keys', _keys_advice(key, schema.columns[key]))
     if len(set(by)) != len(by):
         raise UnsupportedQuery("a key twice", "Name every key once.")
+
+
+def _keys_advice(key: str, column: Column) -> str:
+    """Say how to group by a column that has no keys."""
+    name = key if is_written(key, column) else name_in_sql(key)
+    if column.first is not None:
+        return f"Choose a unit of time: GROUP BY DATE_TRUNC('month', {name})."
+    if column.low is not None and column.high is not None:
+        edges = (column.low, (column.low + column.high) / 2, column.high)
+        return f"Choose bins of it: GROUP BY BIN({', '.join([name, *map(written_numeral, edges)])})."
+    advice = "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
+    truth = column.kind == "boolean"
+    return advice + ("Write keys = [false, true]." if truth else "`lapwing discover` finds the frequent ones.")
 
 
 def _limits(edges: Sequence[Fraction], column: Column) -> tuple[Fraction, ...]:

@@ -26,6 +26,8 @@ COLUMNS = {
     "note": "text",
     "z": "number",
     'odd "name"': "text",
+    "Cost (EUR)": lw.number(0, 2.5),
+    "born": lw.dates("2020-01-01", "2024-12-31"),
 }
 SCHEMA = make_schema("t", COLUMNS, None, None, "add_remove", None)
 
@@ -327,6 +329,13 @@ def test_long_conditions_that_are_not_deep_are_accepted():
         ("SELECT COUNT(*) FROM t ORDER BY key", 'unknown name "key"'),
         ("SELECT QUANTILE_CONT(x) FROM t", "Write QUANTILE_CONT(x, 0.9)"),
         ("SELECT COUNT(*) FROM t GROUP BY note", "no keys"),
+        ("SELECT COUNT(*) FROM t GROUP BY x", "Choose bins of it: GROUP BY BIN(x, 0, 5, 10)."),
+        ('SELECT COUNT(*) FROM t GROUP BY "Cost (EUR)"', 'GROUP BY BIN("Cost (EUR)", 0, 1.25, 2.5)'),
+        ("SELECT COUNT(*) FROM t GROUP BY x * x", 'GROUP BY BIN("x" * "x", 0, 50, 100)'),
+        ("SELECT COUNT(*) FROM t GROUP BY born", "GROUP BY DATE_TRUNC('month', born)"),
+        ("SELECT AVG(Cost (EUR)) FROM t", "without its quotes"),
+        ("SELECT COUNT(*) FROM t WHERE cost(eur) > 1", 'Write "Cost (EUR)".'),
+        ("SELECT COUNT(*) FROM t GROUP BY Cost (EUR)", 'Write "Cost (EUR)".'),
         ("SELECT AVG(keyy) FROM t", 'Did you mean "key"'),
         ("SELECT COUNT(*) FROM visits", 'FROM "t"'),
         ("SELECT LOWER(key) FROM t", "the function LOWER"),
