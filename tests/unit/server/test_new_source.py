@@ -1,6 +1,7 @@
 """A guided first source: from an uploaded table to a served one, by those who may, and nothing outside their room."""
 
 import fcntl
+import gc
 import json
 import os
 import stat
@@ -378,6 +379,30 @@ def test_an_upload_is_limited_and_leaves_nothing_when_it_breaks(start, tables):
     assert send_table(server, body="a,b\n1,2\n", **{"x-lapwing-csrf": "0" * 64}).status == 400
     assert send_table(server, body="a,b\n1,2\n", origin="https://evil.example").status == 400
     assert not [each for each in tables.rglob("*") if each.is_file() and each.name != LOCK]
+
+
+def test_T24_what_fails_after_nobody_waits_for_it_any_more_is_not_logged(start, tables, monkeypatch, caplog):
+    """asyncio logs the text of an error that nobody has seen, and that of a library may quote a cell."""
+    server, go_on, ended = start(sources_folder=str(tables), seconds=1), threading.Event(), threading.Event()
+    server.tokens["mara"] = invite(server.app.access, "mara", Role.MAKER, [], 30, [""]).text
+    assert send_table(server).status == 201
+
+    def fail(*_):
+        try:
+            assert go_on.wait(30)
+            raise RuntimeError(f"cannot cast {CANARY}")
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(SourceMaker, "columns", fail)
+    assert look(server, "/new/clinic.csv", sign_in(server, "mara")).status == 503
+    go_on.set()
+    assert ended.wait(30)
+    for _ in range(3):  # the event loop has turned, so that what it was told is done
+        assert server.get("/healthz").status == 200
+        gc.collect()
+    assert CANARY not in caplog.text
+    assert caplog.text == ""
 
 
 def test_a_form_is_no_larger_at_the_address_of_tables_than_elsewhere(start, tables):

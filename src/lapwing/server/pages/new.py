@@ -132,6 +132,7 @@ async def _waited(request: Request, work: Callable[[], _Result]) -> _Result:
     task = asyncio.ensure_future(parts.planning.run(caller_of(request).counted, work))
     done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
     if not done:
+        task.cancel()  # its thread goes on, but how it fails is nobody's any more: asyncio would log the text
         raise Refusal(503, "ServerError", "This table takes longer than the server allows. Nothing was charged.")
     return task.result()
 
