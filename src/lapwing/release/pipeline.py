@@ -8,7 +8,7 @@ names a person column, else for rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -52,7 +52,8 @@ def answered(
         entry = ledger.charge(question, epsilon, delta, analyst)
     answer = entry.answer
     if not entry.answered:  # new, or charged before and never answered
-        answer = _unseen(lambda: ledger.record(entry, noisy()))
+        own = entry.analyst == analyst  # names that others give are not those of the one who was charged
+        answer = _unseen(lambda: ledger.record(entry, noisy() if own else unnamed(noisy())))
     return entry, answer
 
 
@@ -207,7 +208,15 @@ def _given_names(plan: Plan) -> dict[str, Any]:
     order = asked if asked != sorted(asked) else []
     columns = {each.text: each.name for each in reversed(query.statistics) if each.name != each.default_name}
     titles = {key: title for key, title in zip(query.by, query.titles or query.by, strict=True) if title != key}
-    return {name: each for name, each in (("names", columns), ("order", order), ("titles", titles)) if each}
+    return {name: each for name, each in zip(_GIVEN, (columns, order, titles), strict=True) if each}
+
+
+_GIVEN = ("names", "order", "titles")
+
+
+def unnamed(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a recorded answer without the names and the order that the one who asked gave, for someone else."""
+    return {name: each for name, each in answer.items() if name not in _GIVEN}
 
 
 def _noisy(plan: Plan, tallies: Sequence[Tally], entropy: Entropy, progress: Progress | None = None) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ..plan.plan import Plan
 from ..question.cut import WHOLE
 from ..question.sets import MOST_TABLES
 from ..question.statistic_json import keys_of, statistic_of, weights_of
-from ..release.pipeline import question
+from ..release.pipeline import question, unnamed
 from ..release.result import Release
 from ..release.reuse import known_answer
 from ..source import release_planned
@@ -207,15 +207,19 @@ def with_left(served: Served, release: Release, person: str) -> Release:
 
 
 def recorded(served: Served, release: Release) -> dict[str, Any]:
-    """Return a release as the ledger records it: noisy integers, and what a client needs to show them."""
+    """Return a release as the ledger records it: noisy integers, and what a client needs to show them.
+
+    The names that somebody gave are that person's words: whoever asks the same again has names of their own.
+    """
     entry = None if release.entry is None else served.ledger.entry(release.entry)
+    own = entry is None or entry.analyst == release.analyst
     budget = release.budget
     return {
         "source": served.name,
         "entry": release.entry,
         "question": None if entry is None else entry.question,
         "epsilon": exact.text(release.plan.epsilon),
-        "answer": dict(release.answer),
+        "answer": dict(release.answer) if own else unnamed(release.answer),
         "analyst": release.analyst,
         "repeated": release.repeated,
         "completed": release.completed,

@@ -79,6 +79,48 @@ def test_T27_a_repeated_question_is_free_for_everyone(server):
     assert server.release("bob", epsilon="0.4").json["rows"] != first["rows"]
 
 
+ALIAS = "my_idea"
+NAMED = f"SELECT ward AS {ALIAS}_1, COUNT(*), AVG(cost) AS {ALIAS}_2 FROM visits GROUP BY ward"
+PLAIN = "SELECT ward, COUNT(*), AVG(cost) FROM visits GROUP BY ward"
+
+
+def test_the_names_that_somebody_gave_are_told_to_nobody_else_who_asks_the_same(server):
+    first = server.release("ana", NAMED).json["entry"]
+    tables = f"SELECT ward, COUNT(*) AS {ALIAS} FROM visits GROUP BY ROLLUP (ward)"
+    server.release("ana", tables)
+    job = server.post("/api/v1/sources/visits/jobs", "bob", {"sql": PLAIN, "epsilon": "0.5", "record": True}).json
+    while server.get(f"/api/v1/sources/visits/jobs/{job['job']}", "bob").json["state"] == "open":
+        pass
+    told = [
+        server.release("bob", PLAIN, record=True),
+        server.get(f"/api/v1/sources/visits/jobs/{job['job']}/result", "bob"),
+        server.release("bob", tables.replace(f" AS {ALIAS}", ""), record=True),
+        server.release("bob", "SELECT ward, COUNT(*) FROM visits GROUP BY ward", "0.1", record=True),
+    ]
+    for answer in told:
+        assert answer.status == 200
+        assert answer.json["repeated"]
+        assert set(answer.json["answer"]) == {"cells"}
+        assert ALIAS not in answer.text
+    for who in ("ana", "audrey"):
+        mine = server.get(f"/api/v1/sources/visits/entries/{first}?record=true", who).json["answer"]
+        assert set(mine) == {"cells", "names", "titles", "order"}
+
+
+def test_who_completes_a_question_of_somebody_else_gives_it_no_names(server, monkeypatch):
+    def fail(*_):
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "tally", fail)
+        assert server.release("ana", PLAIN).status == 503
+    completed = server.release("bob", NAMED, record=True).json
+    assert completed["completed"]
+    mine = server.get(f"/api/v1/sources/visits/entries/{completed['entry']}?record=true", "ana")
+    assert mine.json["answer"] == completed["answer"]
+    assert ALIAS not in mine.text
+
+
 def test_views_of_an_answer_are_free(server):
     first = server.release("ana").json
     spent = server.ledger.spent
