@@ -114,11 +114,11 @@ def public_paths(api: FastAPI) -> list[re.Pattern[str]]:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return refused(request.scope, error if isinstance(error, Refusal) else failed())
+    return await refused(request.scope, error if isinstance(error, Refusal) else failed())
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
-    return refused(request.scope, not_allowed())
+    return await refused(request.scope, not_allowed())
 
 
 _HANDLERS: dict[Any, Any] = {Refusal: _refused, HTTPException: _no_route, Exception: _refused}

@@ -80,7 +80,8 @@ class Gate:
             self._log.failure(_route(scope), type(error).__name__)
             refusal = failed()
         if refusal is not None and sent.status is None:
-            await refused(scope, refusal)(scope, receive, sent)
+            response = await refused(scope, refusal)
+            await response(scope, receive, sent)
         caller: Caller | None = scope.get("state", {}).get("caller")
         person = None if caller is None else caller.person
         self._log.request(person, _route(scope), sent.status or 500, round((loop.time() - begun) * 1000))

@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -32,7 +33,7 @@ from ..routing import RouteDeclaration
 from ..sessions import Form, form_of
 from ..sources import Served
 from .files import FILES, file_of, files_here
-from .shell import render
+from .shell import rendered
 
 MOST_SHOWN = 20_000
 """A page has all groups of an answer up to this many; files have all of larger ones."""
@@ -189,12 +190,12 @@ async def answer_page(
         "left": None,
     }
     if not isinstance(answer, Release):
-        return render(request, "found.html", text=answer.to_text(), **frame)
+        return await rendered(request, "found.html", text=answer.to_text(), **frame)
     planning = parts_of(request).planning
     shown = await planning.run(caller_of(request).counted, _shown, answer, compared)
     status = 200 if refusal is None else refusal.status
-    frame["left"] = _left(request)
-    return render(request, "answer.html", status, **shown, **frame)
+    frame["left"] = await run_in_threadpool(_left, request)
+    return await rendered(request, "answer.html", status, **shown, **frame)
 
 
 def _asked_again(request: Request, answer: Any, question: ReleaseBody | None) -> tuple[str, str]:

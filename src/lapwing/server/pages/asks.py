@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -61,7 +62,7 @@ STATISTICS = {
 
 def show(request: Request) -> Response:
     """Show the form for a question."""
-    return _form(request, {"sql": _first(served_of(request)), "epsilon": _usual(_left(request))})
+    return _page(request, {"sql": _first(served_of(request)), "epsilon": _usual(_left(request))})
 
 
 async def ask(request: Request) -> Response:
@@ -69,7 +70,7 @@ async def ask(request: Request) -> Response:
     form = form_of(request)
     step, fields = form.one("step", "plan"), _fields(form)
     if step == "edit":
-        return _form(request, fields)
+        return await _form(request, fields)
     try:
         if step == "release":
             return await _release(request, fields)
@@ -79,8 +80,8 @@ async def ask(request: Request) -> Response:
     except (Refusal, LapwingError) as error:
         refusal = _told(request, error)
         plan = await _plan_of_refused(request, fields) if refusal.name == "BudgetExceeded" else None
-        return _form(request, fields, status=refusal.status, plan=plan, refusal=refusal)
-    return _form(request, fields, plan=shown)
+        return await _form(request, fields, status=refusal.status, plan=plan, refusal=refusal)
+    return await _form(request, fields, plan=shown)
 
 
 async def follow(request: Request) -> Response:
@@ -89,9 +90,12 @@ async def follow(request: Request) -> Response:
     try:
         shown = await _plan(request, fields)
     except (Refusal, LapwingError) as error:
-        refusal = _told(request, error)
-        return render(request, "plan-refused.html", refusal=refusal, **_more_budget(request, fields, refusal))
-    return render(request, "plan.html", plan=shown, **_cap(request))
+        return await run_in_threadpool(_refused_piece, request, fields, _told(request, error))
+    return await run_in_threadpool(lambda: render(request, "plan.html", plan=shown, **_cap(request)))
+
+
+def _refused_piece(request: Request, fields: dict[str, str], refusal: Refusal) -> Response:
+    return render(request, "plan-refused.html", refusal=refusal, **_more_budget(request, fields, refusal))
 
 
 # --- what is asked ---
@@ -149,11 +153,13 @@ def _usual(left: Fraction) -> str:
 
 
 async def _plan(request: Request, fields: dict[str, str]) -> dict[str, Any]:
-    served, left = served_of(request), _left(request)
     asking = _asking(fields)
     body = PlanBody.model_validate({"sql": asking.sql, "epsilon": asking.epsilon})
-    planning = parts_of(request).planning
-    return await planning.run(caller_of(request).counted, plan_shown, served, body, left)
+
+    def planned() -> dict[str, Any]:
+        return plan_shown(served_of(request), body, _left(request))
+
+    return await parts_of(request).planning.run(caller_of(request).counted, planned)
 
 
 async def _plan_of_refused(request: Request, fields: dict[str, str]) -> dict[str, Any] | None:
@@ -174,6 +180,11 @@ async def _confirm(request: Request, fields: dict[str, str]) -> Response:
     if known is not None:
         return await _answered(request, inquiry, known, "repeated")
     shown = await _plan(request, fields)
+    return await run_in_threadpool(_confirmation, request, inquiry, fields, shown)
+
+
+def _confirmation(request: Request, inquiry: Inquiry, fields: dict[str, str], shown: dict[str, Any]) -> Response:
+    """Show what a release would cost; refuse one that costs more than is left."""
     if _cap(request)["lacks_cap"] and inquiry.plan.parts:
         return render(request, "confirm.html", 409, fields=fields, plan=shown, **_cap(request))
     if shown["after"] is None:
@@ -200,8 +211,7 @@ async def _release(request: Request, fields: dict[str, str]) -> Response:
 
 async def _answered(request: Request, inquiry: Inquiry, release: Release, done: str) -> Response:
     """Go on to the page of the entry; show here what no entry of the person shows in the same way."""
-    entry = None if release.entry is None else inquiry.served.ledger.entry(release.entry)
-    mine = entry is not None and entry.analyst == inquiry.person
+    mine = await run_in_threadpool(_is_mine, inquiry, release)
     if mine and release.plan.released is None and inquiry.plan.shown == WHOLE:
         views = [name for name in VIEWS if getattr(inquiry.asking, name)]
         query = urlencode({"done": done, **dict.fromkeys(views, "1")})
@@ -210,10 +220,21 @@ async def _answered(request: Request, inquiry: Inquiry, release: Release, done: 
     return await answer_page(request, release, question=inquiry.asking, charged=cost)
 
 
+def _is_mine(inquiry: Inquiry, release: Release) -> bool:
+    """Return whether the person of a question was charged for its answer."""
+    entry = None if release.entry is None else inquiry.served.ledger.entry(release.entry)
+    return entry is not None and entry.analyst == inquiry.person
+
+
 # --- the page ---
 
 
-def _form(
+async def _form(request: Request, fields: dict[str, str], **more: Any) -> Response:
+    """Return the page with what was typed, made in a thread that may wait for the ledger."""
+    return await run_in_threadpool(_page, request, fields, **more)
+
+
+def _page(
     request: Request, fields: dict[str, str], *, status: int = 200, plan: Any = None, refusal: Refusal | None = None
 ) -> Response:
     """Return the page with what was typed."""

@@ -21,7 +21,7 @@ from ..sessions import form_of
 from ..sources import Served
 from .answers import answer_page
 from .home import gauge, gauges
-from .shell import render
+from .shell import render, rendered
 
 _SOURCE = "/sources/{source}"
 LISTED = 100
@@ -46,7 +46,7 @@ async def job(request: Request, job: str) -> Response:
     row = await parts.planning.run(caller.counted, parts.jobs.one, caller.person, served.name, job)
     if row["state"] != "done":
         headers = {"Refresh": "5"} if row["state"] == "open" else {}
-        return render(request, "job.html", headers=headers, job=_job(shown(row)))
+        return await rendered(request, "job.html", headers=headers, job=_job(shown(row)))
     asking = ReleaseBody.model_validate_json(row["question"])
     try:
         answer = await parts.planning.run(caller.counted, _answer_of, served, caller.person, asking)

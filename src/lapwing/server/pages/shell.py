@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import Scope
@@ -80,8 +81,13 @@ _KEPT = "\n\t\u200c\u200d"
 def render(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> HTMLResponse:
-    """Return a page; ``values`` are what its template needs."""
-    return _page(request.scope, template, status, {**(headers or {})}, values)
+    """Return a page; ``values`` are what its template needs.  For owners of a source its ledger is read."""
+    return _page(request.scope, template, status, dict(headers or {}), values)
+
+
+async def rendered(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page as ``render`` does, in a thread that may wait for the ledger."""
+    return await run_in_threadpool(render, request, template, status, **values)
 
 
 def wants_page(scope: Scope) -> bool:
@@ -95,10 +101,13 @@ def is_api(path: str) -> bool:
     return path.startswith("/api/") or path in ("/healthz", "/metrics")
 
 
-def refused(scope: Scope, refusal: Refusal) -> Response:
+async def refused(scope: Scope, refusal: Refusal) -> Response:
+    """Return a refusal: to programs as JSON, to browsers as a page."""
+    return await run_in_threadpool(_refusal_page, scope, refusal) if wants_page(scope) else refusal.response()
+
+
+def _refusal_page(scope: Scope, refusal: Refusal) -> Response:
     """Return a refusal as a page; without a valid session as the page to sign in, which is the same everywhere."""
-    if not wants_page(scope):
-        return refusal.response()
     if refusal.status == 401:
         return sign_in(scope, next_page=scope["path"], status=401, headers=refusal.headers)
     values = {"title": _TITLES.get(refusal.status, "This did not work"), "message": refusal.message}
