@@ -22,7 +22,7 @@ from ..noise.entropy import SYSTEM
 from .access import Access
 from .asking import Inquiry, ReleaseBody
 from .lease import Lease
-from .refusals import Refusal, failed, json_bytes, not_allowed, refusal_of
+from .refusals import Refusal, failed, json_bytes, not_allowed, note, refusal_of
 from .sources import Served
 from .store import jobs
 from .work import Answered, Stopping, Work
@@ -125,8 +125,8 @@ class Jobs:
             await asyncio.sleep(self._lease.pause)
             try:
                 await self.resume()
-            except LapwingError as error:  # the log says it; the next time it may go
-                refusal_of(error)
+            except Exception as error:  # the next time it may go
+                note(error)
 
     async def resume(self) -> int:
         """Begin the open jobs of these sources that no server runs; return how many."""
@@ -163,8 +163,8 @@ class Jobs:
                     later = {"server": NOBODY, "attempts": jobs.c.attempts - 1}
                     fields = later if no_room else _failure(error, inquiry.served)
                 await run_in_threadpool(self._end, job, fields)
-            except LapwingError as error:  # as above
-                refusal_of(error)
+            except Exception as error:  # it stays open, and is taken up when this server lives no more
+                note(error)
             finally:
                 self._open.pop(job, None)
 
@@ -295,5 +295,6 @@ def _failure(error: Exception, served: Served | None = None) -> Row:
     if isinstance(error, LapwingError):
         error = refusal_of(error, served)
     if not isinstance(error, Refusal):
+        note(error)
         error = failed()
     return {"state": "failed", "error": error.name, "message": error.message}

@@ -11,7 +11,7 @@ import threading
 import sqlalchemy as sa
 
 from ..errors import LapwingError
-from .refusals import refusal_of
+from .refusals import note
 from .store import AccessStore, jobs, servers
 
 _CLOCKS = {
@@ -59,8 +59,8 @@ class Lease:
         while not self._over.wait(self.pause):
             try:
                 self.renew()
-            except LapwingError as error:  # the log says it; another server may take up what is not charged yet
-                refusal_of(error)
+            except LapwingError as error:  # another server may take up what is not charged yet
+                note(error)
 
     def end(self) -> None:
         """End the lease: what is still open is for others."""
@@ -70,4 +70,4 @@ class Lease:
             with self._store.transaction(write=True) as connection:
                 connection.execute(sa.delete(servers).where(servers.c.server == self._server))
         except LapwingError as error:  # it ends by itself
-            refusal_of(error)
+            note(error)

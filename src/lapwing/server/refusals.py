@@ -78,12 +78,20 @@ def failed() -> Refusal:
     return Refusal(500, "ServerError", f"The server failed. {_AGAIN} Its log has the kind of failure.")
 
 
+def note(error: Exception) -> None:
+    """Write an error to the log of the server; if nobody expected it, only its kind: its text may quote a cell."""
+    if isinstance(error, LapwingError):
+        log.error("%s: %s", type(error).__name__, error)
+    else:
+        log.error("%s", type(error).__name__)
+
+
 def refusal_of(error: LapwingError, served: Served | None = None) -> Refusal:
     """Return what a client is told about an error."""
     name = type(error).__name__
     for kind, (status, message) in _ABOUT_SERVER.items():
         if isinstance(error, kind):
-            log.error("%s: %s", name, error)
+            note(error)
             return Refusal(status, name, message)
     if isinstance(error, NotAllowed):
         return not_allowed()

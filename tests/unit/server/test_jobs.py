@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from lapwing.engine.table import Table
 from lapwing.server import models
 from lapwing.server.asking import Inquiry
-from lapwing.server.jobs import MOST_OPEN
+from lapwing.server.jobs import MOST_OPEN, Jobs
 from lapwing.server.lease import Lease
 from lapwing.server.store import VERSION, AccessStore, format_table, jobs, servers
 
-from .conftest import ASKED
+from .conftest import ASKED, CANARY
 
 JOBS = "/api/v1/sources/visits/jobs"
 
@@ -93,6 +93,35 @@ def test_a_job_that_fails_tells_why_in_the_words_of_the_library(server):
     assert (refused.status, refused.json["message"]) == (409, "The job has no answer: it is failed.")
     assert server.ledger.spent == 0
     assert server.post(JOBS, "ana", {"sql": "SELECT nonsense FROM visits", "epsilon": "1"}).status == 400
+
+
+def test_a_job_that_fails_as_nobody_expected_leaves_only_its_kind_in_the_log(server, monkeypatch, caplog):
+    def broken(inquiry):
+        raise RuntimeError(CANARY)
+
+    monkeypatch.setattr(Inquiry, "released", broken)
+    done = ended(server, begin(server))
+    assert (done["state"], done["error"]) == ("failed", "ServerError")
+    assert "Its log has the kind of failure." in done["message"]
+    assert "RuntimeError" in caplog.text
+    assert CANARY not in caplog.text + str(done)
+
+
+def test_a_look_for_jobs_that_fails_is_noted_and_repeated(start, monkeypatch, caplog):
+    server, again, looks, resume = start(lease_seconds=1), threading.Event(), [], Jobs.resume
+
+    async def fails_once(jobs):
+        looks.append(jobs)
+        if len(looks) == 1:
+            raise RuntimeError(CANARY)
+        again.set()
+        return await resume(jobs)
+
+    monkeypatch.setattr(Jobs, "resume", fails_once)
+    assert again.wait(10)
+    assert "RuntimeError" in caplog.text
+    assert CANARY not in caplog.text
+    assert server.release("ana").status == 200
 
 
 def test_a_question_that_takes_long_becomes_a_job(start, slow):

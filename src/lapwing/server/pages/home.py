@@ -15,7 +15,7 @@ from ...ledger.entry import Budget
 from ...release.legend import protects
 from ..parts import caller_of, parts_of, served_of
 from ..permissions import SERVER, Caller, Permission
-from ..refusals import refusal_of
+from ..refusals import note
 from ..routing import RouteDeclaration
 from ..sources import Served
 from .columns import column_shown
@@ -37,7 +37,7 @@ def _card(served: Served, caller: Caller) -> dict[str, Any]:
     try:
         left: dict[str, Any] = {"usable": True, **gauges(served, caller), "open": open_requests(served, caller)}
     except LapwingError as error:
-        refusal_of(error, served)  # for the log of those who run the server
+        note(error)
         left = {"usable": False}
     return {
         "name": served.name,
