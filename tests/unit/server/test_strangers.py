@@ -207,7 +207,9 @@ ODD_ANSWERS = {
             )
         ),
     ],
-    "recall": [{"epsilon": "x"}, {"epsilon": "1", "question": {"query": 5, "split": {}}, "answer": 5}],
+    "recall": [
+        {"epsilon": "x", "question": None}, {"epsilon": "1", "question": {"query": 5, "split": {}}, "answer": 5},
+    ],
     "release": [
         *({**RELEASED, **each} for each in ({"answer": 5}, {"entry": "x"}, {"budget": 5}, {"recorded_at": 5})),
         {**RELEASED, "analyst": ODD}, {**RELEASED, "reused": True, "question": {"query": 5, "split": [5]}},
@@ -235,7 +237,7 @@ def test_an_odd_answer_is_one_error_of_the_server(stranger, described, verb):
     }[verb]
     for answer in ODD_ANSWERS[verb]:
         handler.body = json.dumps(answer).encode()
-        with pytest.raises(lw.errors.LapwingError, match=r"cannot be read|does not fit|can be shown") as told:
+        with pytest.raises(lw.errors.LapwingError, match=r"cannot be read|does not fit|can be shown|lacks") as told:
             ask()
         assert str(told.value).isprintable(), answer
 
