@@ -57,7 +57,7 @@ def kept_token(url: str, *, to_end: bool = False) -> Kept | None:
     """
     file = _file(url)
     try:
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), encoding="ascii") as opened:
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="ascii") as opened:
             found, text = os.fstat(opened.fileno()), opened.read(_LONGEST)
     except (OSError, ValueError):
         return None

@@ -91,7 +91,13 @@ class Link:
 
 def opener(local: bool, certificates: str | None = None) -> OpenerDirector:
     """Return what opens addresses: TLS is verified, one deadline holds, no redirect is followed."""
-    handlers: list[Any] = [_NoRedirect, Http, Https(ssl.create_default_context(cafile=certificates))]
+    try:
+        trusted = ssl.create_default_context(cafile=certificates)
+    except (OSError, ValueError):  # an error of TLS is an OSError
+        raise InvalidRequest(
+            "The file of certificates cannot be read", "Give a file of certificates in PEM format: certificates=…"
+        ) from None
+    handlers: list[Any] = [_NoRedirect, Http, Https(trusted)]
     return build_opener(*handlers, *([ProxyHandler({})] if local else []))
 
 

@@ -7,7 +7,6 @@ command line, and it is in no text of this value.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..client.provider import checked_issuer, is_usable
+from ..client.token_file import LONGEST, private_text
 from ..errors import InvalidParameter, InvalidRequest, MissingParameter, Shown, suggestion
 
 ALGORITHMS: Mapping[str, tuple[str, str | None]] = {
@@ -36,7 +36,6 @@ NAMED_BY = ("email", "sub")
 
 _LISTS = ("algorithms", "scopes")
 _SECRET_FROM = ("client_secret_file", "client_secret_variable")
-_LONGEST = 1000
 
 
 @dataclass(frozen=True)
@@ -115,29 +114,14 @@ def _secret(given: Mapping[str, Any], folder: Path, environment: Mapping[str, st
     if file is not None and variable is not None:
         raise InvalidRequest("The secret of the client was given twice", f"Give one of {' and '.join(_SECRET_FROM)}.")
     if file is not None:
-        found: str | None = _read(folder / file)
+        found: str | None = private_text(folder / file, "the secret of the client")
     elif variable is not None:
         found = environment.get(variable, "").strip()
     else:
         return None
-    if not found or not found.isascii() or not found.isprintable() or len(found) > _LONGEST:
-        raise InvalidRequest("The secret of the client is empty, or is none", "Give it as the provider shows it.")
+    if not found or not found.isascii() or not found.isprintable() or len(found) > LONGEST:
+        raise InvalidRequest("The secret of the client is empty or malformed", "Give it as the provider shows it.")
     return found
-
-
-def _read(file: Path) -> str:
-    try:
-        with file.open(encoding="ascii") as opened:
-            mode = os.fstat(opened.fileno()).st_mode
-            if not stat.S_ISREG(mode) or mode & 0o077:
-                raise InvalidRequest(
-                    f'The file "{file}" with the secret of the client can be read by others', f"chmod 600 {file}"
-                )
-            return opened.read(_LONGEST + 2).strip()
-    except (OSError, UnicodeError):
-        raise InvalidRequest(
-            f'The file "{file}" with the secret of the client cannot be read', "Name another one: client_secret_file."
-        ) from None
 
 
 def _text(name: str, value: object) -> str:

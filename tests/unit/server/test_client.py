@@ -1,6 +1,7 @@
 """The client: the same plans and releases as beside the table, over a real connection; tokens from safe places only."""
 
 import json
+import os
 import threading
 from fractions import Fraction
 
@@ -227,7 +228,19 @@ def test_a_token_comes_from_safe_places_only(tmp_path, monkeypatch):
     for token in ("two words", "line\nbreak", "ü", "x" * 2000):
         with pytest.raises(lw.errors.InvalidRequest):
             found_token(token, None)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    with pytest.raises(lw.errors.InvalidRequest, match="cannot be read"):  # and nobody waits for it
+        found_token(None, pipe)
     assert "secret" not in repr(Link("https://stats.example", "lapwing_secret", 5, None))
+
+
+def test_certificates_that_cannot_be_read_are_refused_in_our_words(tmp_path):
+    empty = tmp_path / "empty.pem"
+    empty.write_text("no certificate\n")
+    for file in (tmp_path / "no.pem", tmp_path, empty, "a\0b"):
+        with pytest.raises(lw.errors.InvalidRequest, match="The file of certificates cannot be read"):
+            lw.connect("https://stats.example", "lapwing_x", certificates=str(file))
 
 
 # --- the commands ---
