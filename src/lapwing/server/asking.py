@@ -166,6 +166,10 @@ class Inquiry:
             return None
         return self._shown(self.served.source.beside(release).at(self.plan.confidence).showing(self.plan.shown))
 
+    def free(self) -> Release | None:
+        """Return the answer at no charge: the recorded one, or the public number of rows; None if there is none."""
+        return self.known() if self.plan.parts else self.released()
+
     def check_cost(self, most: Fraction | None) -> None:
         """Refuse a question above the server's ceiling, or of a person without a cap."""
         if not self.plan.parts:

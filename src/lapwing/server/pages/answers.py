@@ -108,8 +108,7 @@ def _looked_up(
         if not caller.may(Permission.ASK, served.name):
             raise not_allowed()
         asked = _question(text, views)
-        inquiry = Inquiry(served, caller.person, asked, caller.token)
-        answer: Any = inquiry.known() if inquiry.plan.parts else inquiry.released()  # the public number of rows
+        answer: Any = Inquiry(served, caller.person, asked, caller.token).free()
         if answer is None:
             raise Refusal(409, "InvalidRequest", "This question was not answered yet. Nothing was charged.")
     elif not number:

@@ -202,7 +202,7 @@ async def _release(request: Request, fields: dict[str, str]) -> Response:
     found = await answer_or_job(request, inquiry, min(PATIENCE, parts.settings.seconds))
     if not isinstance(found, Answered):
         return RedirectResponse(f"/sources/{inquiry.served.name}/jobs/{found['job']}", 303)
-    release = await parts.planning.run(inquiry.counted, inquiry.known if inquiry.plan.parts else inquiry.released)
+    release = await parts.planning.run(inquiry.counted, inquiry.free)
     if release is None:
         raise Refusal(409, "InvalidRequest", "The answer is recorded, and cannot be shown now. Ask again: it is free.")
     release = replace(release, repeated=found.repeated)  # it was made just now, and is read from its entry

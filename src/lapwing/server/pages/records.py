@@ -56,8 +56,7 @@ async def job(request: Request, job: str) -> Response:
 
 
 def _answer_of(served: Served, person: str, asking: ReleaseBody) -> Any:
-    inquiry = Inquiry(served, person, asking)
-    release = inquiry.known() if inquiry.plan.parts else inquiry.released()  # the public number of rows
+    release = Inquiry(served, person, asking).free()
     if release is None:
         raise Refusal(409, "InvalidRequest", "The source has changed since: the answer is in the ledger, by its entry.")
     return release
