@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import InvalidParameter, LedgerError, MissingParameter
+from ..exact import Number
 from . import models
 from .access import checked_person
 from .asking import USUAL, Before, Most
@@ -15,6 +16,7 @@ from .parts import caller_of, parts_of, served_of
 from .permissions import Permission, Role
 from .refusals import Refusal, json_response, not_allowed
 from .routing import RouteDeclaration
+from .sources import Served
 
 _SOURCE = "/api/v1/sources/{source}"
 _PERSON = f"{_SOURCE}/people/{{person}}"
@@ -58,27 +60,35 @@ def verify(request: Request, head: str | None = None) -> Response:
 
 def people(request: Request) -> Response:
     """Return who has a role for this source, with their budgets."""
-    parts, served = parts_of(request), served_of(request)
-    found: dict[str, list[str]] = {}
-    for each in parts.access.roles(served.name):
-        found.setdefault(each["person"], []).append(each["role"])
-    caps = {each.analyst: each.to_dict() for each in served.ledger.analysts()}
+    caps = {each.analyst: each.to_dict() for each in served_of(request).ledger.analysts()}
+    found = roles_by_person(request)
     told = [{"person": name, "roles": roles, "budget": caps.get(name)} for name, roles in found.items()]
     return json_response({"people": told})
 
 
+def roles_by_person(request: Request) -> dict[str, list[str]]:
+    """Return the roles for this source of each person who has one."""
+    found: dict[str, list[str]] = {}
+    for each in parts_of(request).access.roles(served_of(request).name):
+        found.setdefault(each["person"], []).append(each["role"])
+    return found
+
+
 def change_person(request: Request, person: str, change: models.PersonChange) -> Response:
     """Give a person a role for this source, and set their cap in the ledger."""
-    parts, served = parts_of(request), served_of(request)
-    name, role = checked_person(person), Role(change.role)
-    cap = served.cap(name)
+    served, name, role = served_of(request), checked_person(person), Role(change.role)
     if change.cap is not None:
-        set_cap = served.ledger.add_analyst if cap is None else served.ledger.set_cap
-        set_cap(name, change.cap, change.note)
-    elif role is Role.ANALYST and cap is None:
+        set_cap(served, name, change.cap, change.note)
+    elif role is Role.ANALYST and served.cap(name) is None:
         raise MissingParameter("cap", "Say how much ε this analyst may spend at most.")
-    parts.access.add_role(name, served.name, role)
+    parts_of(request).access.add_role(name, served.name, role)
     return json_response(_person(request, name))
+
+
+def set_cap(served: Served, person: str, cap: Number, note: str | None) -> None:
+    """Set the cap of a person, who may have none yet."""
+    change = served.ledger.add_analyst if served.cap(person) is None else served.ledger.set_cap
+    change(person, cap, note)
 
 
 def remove_person(request: Request, person: str) -> Response:
@@ -88,7 +98,7 @@ def remove_person(request: Request, person: str) -> Response:
     if name == caller_of(request).person:
         raise Refusal(409, "InvalidRequest", "You cannot remove yourself: another owner can.")
     changed = parts.access.remove_roles(name, served.name)
-    for each in _tokens(request, name):
+    for each in limited_tokens(request, name):
         parts.access.revoke(number=each["number"])
     return json_response({"changed": changed})
 
@@ -96,7 +106,7 @@ def remove_person(request: Request, person: str) -> Response:
 def tokens(request: Request, person: str) -> Response:
     """Return the tokens of a person that are limited to this source; never the token itself."""
     names = ("number", "made", "expires", "revoked", "used")
-    found = _tokens(request, checked_person(person))
+    found = limited_tokens(request, checked_person(person))
     return json_response({"tokens": [{name: each[name] for name in names} for each in found]})
 
 
@@ -110,29 +120,27 @@ def make_token(request: Request, person: str, wanted: models.TokenWanted) -> Res
 def known_person(request: Request, person: str) -> str:
     """Return the name of someone with a role for this source; refuse others."""
     name = checked_person(person)
-    if name not in {each["person"] for each in parts_of(request).access.roles(served_of(request).name)}:
+    if name not in roles_by_person(request):
         raise InvalidParameter(name, "person", "someone with a role for this source")
     return name
 
 
 def revoke_token(request: Request, person: str, number: str) -> Response:
     """Revoke a token that is limited to this source."""
-    found = {each["number"] for each in _tokens(request, checked_person(person))}
+    found = {each["number"] for each in limited_tokens(request, checked_person(person))}
     if number not in found:
         raise not_allowed()
     return json_response({"changed": parts_of(request).access.revoke(number=number)})
 
 
-def _tokens(request: Request, person: str) -> list[dict[str, Any]]:
+def limited_tokens(request: Request, person: str) -> list[dict[str, Any]]:
     """Return the tokens of a person that are limited to this source: others are not this owner's to see."""
     source = request.path_params["source"]
     return [each for each in parts_of(request).access.tokens(person) if each["sources"] == [source]]
 
 
 def _person(request: Request, name: str) -> dict[str, Any]:
-    parts, served = parts_of(request), served_of(request)
-    roles = [each["role"] for each in parts.access.roles(served.name) if each["person"] == name]
-    cap = served.cap(name)
+    roles, cap = roles_by_person(request).get(name, []), served_of(request).cap(name)
     return {"person": name, "roles": roles, "budget": None if cap is None else cap.to_dict()}
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from ... import exact
 from ...errors import MissingParameter
 from .. import models, owner_routes
-from ..access import MOST_DAYS, USUAL_DAYS, NewToken, checked_days, checked_person
+from ..access import MOST_DAYS, USUAL_DAYS, NewToken, checked_days
 from ..parts import caller_of, parts_of, served_of
 from ..permissions import Permission, Role
 from ..refusals import Refusal
@@ -33,21 +33,18 @@ def people_page(request: Request) -> Response:
 
 
 def _shown(request: Request, refusal: Refusal | None = None) -> Response:
-    parts, served, caller = parts_of(request), served_of(request), caller_of(request)
-    names: dict[str, list[str]] = {}
-    for each in parts.access.roles(served.name):
-        names.setdefault(each["person"], []).append(each["role"])
+    served, caller = served_of(request), caller_of(request)
     caps = {each.analyst: gauge(each) for each in served.ledger.analysts()}
     now = datetime.now(UTC).isoformat(timespec="seconds")
     listed = [
         {
             "person": name, "roles": roles, "cap": caps.get(name), "self": name == caller.person,
             "tokens": [
-                each for each in parts.access.tokens(name)
-                if each["sources"] == [served.name] and each["revoked"] is None and each["expires"] > now
+                each for each in owner_routes.limited_tokens(request, name)
+                if each["revoked"] is None and each["expires"] > now
             ],
         }
-        for name, roles in names.items()
+        for name, roles in owner_routes.roles_by_person(request).items()
     ]  # fmt: skip
     said = form_of(request).values() if refusal is not None else {}
     return render(
@@ -113,8 +110,7 @@ def invite_person(request: Request) -> Response:
 
 def _roles(request: Request, person: str) -> list[str]:
     """Return the roles of a person for this source."""
-    found = parts_of(request).access.roles(served_of(request).name)
-    return [each["role"] for each in found if each["person"] == person]
+    return owner_routes.roles_by_person(request).get(person, [])
 
 
 def _ask_first(request: Request, before: list[str]) -> Response:
@@ -159,10 +155,8 @@ def send_cap(request: Request, person: str) -> Response:
     form = form_of(request)
 
     def act() -> None:
-        name, served = checked_person(person), served_of(request)
-        set_cap = served.ledger.add_analyst if served.cap(name) is None else served.ledger.set_cap
-        owner_routes.known_person(request, name)
-        set_cap(name, form.one("cap"), form.one("note") or None)
+        name = owner_routes.known_person(request, person)
+        owner_routes.set_cap(served_of(request), name, form.one("cap"), form.one("note") or None)
 
     return acting(request, act, _here(request), _shown)
 
