@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from ipaddress import ip_address
 from pathlib import Path
@@ -58,7 +58,7 @@ class Settings:
     key: str | None = None
     behind_proxy: bool = False
     names: tuple[str, ...] = ()
-    access: str = ""
+    access: str = field(default="", repr=False)  # a URL may have a password
     epsilon_per_question: Fraction | None = None
     requests_per_minute: int = 600
     at_once: int = 2
@@ -110,7 +110,7 @@ def access_place(named: str | None, config: str | None = None) -> str:
     return str(folder / "access.sqlite")
 
 
-_KNOWN = {field.name: field.type for field in fields(Settings)}
+_KNOWN = {each.name: each.type for each in fields(Settings)}
 _PATHS = ("certificate", "key", "access", "sources_folder", "audit_report")
 
 

@@ -295,6 +295,12 @@ def test_what_is_unsafe_is_refused_before_the_start(tmp_path, given, error):
         settings_of(None, {"sources": ["a.toml"], "access": str(tmp_path / "a"), **given})
 
 
+def test_what_is_shown_of_settings_has_no_password():
+    made = settings_of(None, {"sources": ["a.toml"], "access": "postgresql://ana:hush@db.example/people"})
+    assert made.access.endswith("hush@db.example/people")
+    assert "hush" not in repr(made)
+
+
 def test_settings_of_a_file(tmp_path):
     file = tmp_path / "serve.toml"
     file.write_text(
