@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from .. import exact
 from ..errors import AccessError, InvalidParameter
 from .permissions import OF_THE_SERVER, ROLES, SERVER, Caller, Permission, Role
-from .store import AccessStore, people, roles, sources, tokens
+from .store import AccessStore, now_text, people, roles, sources, time_text, tokens
 from .tokens import hash_of, is_token, make_token, number_of
 
 MOST_DAYS = 366
@@ -69,7 +69,7 @@ class Access:
         """Return who is behind a token, or behind a session; None, for whatever reason, if nobody is."""
         given = token or ""
         number = number_of(given)
-        now = _now()
+        now = now_text()
         rows = self.store.rows(_TOKEN_AND_ROLES.where(tokens.c.number == (number or "")))
         row = rows[0] if rows else None
         stored = None if row is None else row["hash"]
@@ -85,14 +85,14 @@ class Access:
                 found.setdefault(each["source"], set()).add(Role(each["role"]))
         given_roles = {source: frozenset(some) for source, some in found.items()}
         session = row["number"] if row["kind"] == SESSION else None
-        token = row["number"] if session is None else row["parent"] or session
+        used = row["number"] if session is None else row["parent"] or session
         limited = None if scope is None else tuple(sorted(scope))
-        return Caller(row["person"], token, given_roles, row["expires"], session, limited)
+        return Caller(row["person"], used, given_roles, row["expires"], session, limited)
 
     def may_still_ask(self, person: str, number: str, source: str) -> bool:
         """Return whether a person may ask a source now, by a token that was used before."""
         row = self._token(number)
-        if row is None or row["person"] != person or not self._is_valid(row, _now()):
+        if row is None or row["person"] != person or not self._is_valid(row, now_text()):
             return False
         if row["sources"] is not None and source not in json.loads(row["sources"]):
             return False
@@ -112,7 +112,7 @@ class Access:
 
     def _mark_used(self, row: dict[str, Any], now: str) -> None:
         """Note when a token was used, at most once in an hour."""
-        if row["used"] is not None and row["used"] > _text(_time(now) - _SEEN_EVERY):
+        if row["used"] is not None and row["used"] > time_text(_time(now) - _SEEN_EVERY):
             return
         with self.store.transaction(write=True) as connection:
             connection.execute(sa.update(tokens).where(tokens.c.number == row["number"]).values(used=now))
@@ -136,7 +136,7 @@ class Access:
 
     def add_role(self, person: str, source: str, role: Role) -> None:
         """Give a person a role for a source, or for the server; a new person is added."""
-        person, now = checked_person(person), _now()
+        person, now = checked_person(person), now_text()
         if (role in OF_THE_SERVER) != (source == SERVER):
             raise InvalidParameter(role.value, "role", "operator or maker for the server, and another one for a source")
         with self.store.transaction(write=True) as connection:
@@ -152,9 +152,10 @@ class Access:
         """Return whether a person has any role."""
         return bool(self.store.rows(sa.select(roles.c.role).where(roles.c.person == person).limit(1)))
 
-    def remove_roles(self, person: str, source: str | None = None) -> int:
-        """Take all roles of a person for one source, or for all; return how many there were."""
+    def remove_roles(self, person: str, source: str | None = None, *, but: Role | None = None) -> int:
+        """Take all roles of a person for one source, or for all, ``but`` one; return how many were taken."""
         which = roles.c.person == person
+        which = which if but is None else which & (roles.c.role != but.value)
         which = which if source is None else which & (roles.c.source == source)
         with self.store.transaction(write=True) as connection:
             return int(connection.execute(sa.delete(roles).where(which)).rowcount)
@@ -170,11 +171,10 @@ class Access:
         """Make a token for a person, limited to some sources if they are given; only its hash is kept."""
         person, lasts = checked_person(person), checked_days(days)
         now = datetime.now(UTC)
-        made = NewToken(text := make_token(), str(number_of(text)), _text(now + timedelta(days=lasts)))
-        fields = {"number": made.number, "person": person, "hash": hash_of(text), "made": _text(now)}
+        made, fields = _fresh(person, now, time_text(now + timedelta(days=lasts)))
         scope = None if sources is None else json.dumps(sorted(sources))
         with self.store.transaction(write=True) as connection:
-            connection.execute(sa.insert(tokens), {**fields, "sources": scope, "expires": made.expires})
+            connection.execute(sa.insert(tokens), {**fields, "sources": scope})
         return made
 
     def make_session(self, person: str, parent: str | None = None, sources: Iterable[str] | None = None) -> NewToken:
@@ -185,14 +185,13 @@ class Access:
         now = datetime.now(UTC)
         row = None if parent is None else self._token(parent)
         scope = None if sources is None else json.dumps(sorted(sources))
-        ends = _text(now + timedelta(hours=SESSION_HOURS))
+        ends = time_text(now + timedelta(hours=SESSION_HOURS))
         if row is not None:
             scope, ends = row["sources"], min(ends, row["expires"])
-        made = NewToken(text := make_token(), str(number_of(text)), ends)
-        fields = {"number": made.number, "person": checked_person(person), "hash": hash_of(text), "made": _text(now)}
-        more = {"sources": scope, "expires": ends, "kind": SESSION, "parent": parent}
+        made, fields = _fresh(checked_person(person), now, ends)
+        more = {"sources": scope, "kind": SESSION, "parent": parent}
         with self.store.transaction(write=True) as connection:
-            old = (tokens.c.kind == SESSION) & (tokens.c.expires <= _text(now))
+            old = (tokens.c.kind == SESSION) & (tokens.c.expires <= time_text(now))
             connection.execute(sa.delete(tokens).where(old))
             mine = (tokens.c.kind == SESSION) & (tokens.c.person == person)
             mine &= tokens.c.sources.is_not_distinct_from(scope)
@@ -207,14 +206,13 @@ class Access:
         None for a person without any role, and if the number was used before.
         """
         now = datetime.now(UTC)
-        made = NewToken(text := make_token(number), str(number_of(text)), _text(now + SIGNED_IN_LASTS))
-        fields = {"number": made.number, "person": person, "hash": hash_of(text), "made": _text(now)}
+        made, fields = _fresh(person, now, time_text(now + SIGNED_IN_LASTS), number)
         with self.store.transaction(write=True) as connection:
             known = connection.execute(sa.select(roles.c.role).where(roles.c.person == person)).first()
             used = connection.execute(sa.select(tokens.c.number).where(tokens.c.number == made.number)).first()
             if known is None or used is not None:
                 return None
-            connection.execute(sa.insert(tokens), {**fields, "sources": None, "expires": made.expires})
+            connection.execute(sa.insert(tokens), {**fields, "sources": None})
         return made
 
     def extend(self, caller: Caller, source: str) -> None:
@@ -236,9 +234,9 @@ class Access:
         return [{**row, "sources": None if row["sources"] is None else json.loads(row["sources"])} for row in found]
 
     def revoke(self, *, number: str | None = None, person: str | None = None) -> int:
-        """Revoke one token, or all of a person; return how many were valid until now."""
+        """Revoke one token, or all of a person; return how many were not revoked before."""
         which = tokens.c.number == number if person is None else tokens.c.person == person
-        change = sa.update(tokens).where(which & tokens.c.revoked.is_(None)).values(revoked=_now())
+        change = sa.update(tokens).where(which & tokens.c.revoked.is_(None)).values(revoked=now_text())
         with self.store.transaction(write=True) as connection:
             return int(connection.execute(change).rowcount)
 
@@ -266,13 +264,12 @@ def invite(
     return access.make_token(person, days, scope)
 
 
-def _now() -> str:
-    return _text(datetime.now(UTC))
-
-
-def _text(time: datetime) -> str:
-    """Return a time as text; later times are larger texts."""
-    return time.isoformat(timespec="seconds")
+def _fresh(person: str, now: datetime, ends: str, number: int | None = None) -> tuple[NewToken, dict[str, str]]:
+    """Return a new token, of a given number if there is one, and what is kept of it."""
+    text = make_token(number)
+    made = NewToken(text, str(number_of(text)), ends)
+    kept = {"number": made.number, "person": person, "hash": hash_of(text), "made": time_text(now), "expires": ends}
+    return made, kept
 
 
 def _time(text: str) -> datetime:

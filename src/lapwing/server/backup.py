@@ -7,14 +7,13 @@ Roles hold again, so that people who sign in elsewhere come back: nothing here k
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from ..errors import AccessError, InvalidRequest
-from .store import AccessStore, jobs, people, roles, sources, tokens
+from .store import AccessStore, jobs, now_text, people, roles, sources, tokens
 
 _COPIED = (people, roles, tokens, sources, jobs)
 
@@ -40,7 +39,7 @@ def restore_access(store: AccessStore, backup: str | PathLike[str], *, keep_toke
         raise AccessError(str(backup), "is not there", "Give the file that `lapwing access backup` made.")
     if store.rows(sa.select(people).limit(1)):
         raise AccessError(store.where, "knows people already", "Move it away, or name another record: --access FILE.")
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = now_text()
     with AccessStore(str(backup)).transaction() as origin, store.transaction(write=True) as target:
         for table in _COPIED:  # a server that runs may know its sources already
             target.execute(sa.delete(table))

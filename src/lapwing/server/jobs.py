@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,7 +23,7 @@ from .asking import Inquiry, ReleaseBody
 from .lease import Lease
 from .refusals import Refusal, failed, json_bytes, not_allowed, note, refusal_of
 from .sources import Served
-from .store import jobs
+from .store import jobs, now_text
 from .work import Answered, Stopping, Work
 
 Row = dict[str, Any]
@@ -173,7 +172,7 @@ class Jobs:
     # --- what is stored ---
 
     def _add(self, inquiry: Inquiry, leave: Leave | None = None) -> Row:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = now_text()
         row: Row = {
             "job": f"{SYSTEM.bits(128):032x}",
             "person": inquiry.person,
@@ -218,9 +217,8 @@ class Jobs:
     def _change(self, which: sa.ColumnElement[bool], fields: Row) -> bool:
         """Change a job if it is open; return whether it was."""
         change = sa.update(jobs).where(which & (jobs.c.state == "open"))
-        changed = datetime.now(UTC).isoformat(timespec="seconds")
         with self._store.transaction(write=True) as connection:
-            return bool(connection.execute(change.values(**fields, changed=changed)).rowcount)
+            return bool(connection.execute(change.values(**fields, changed=now_text())).rowcount)
 
     def check(self, inquiry: Inquiry, job: str | None) -> None:
         """Refuse a question, just before its charge, that was cancelled or may not be asked any more."""

@@ -29,8 +29,7 @@ class Failures(logging.Handler):
     """Writes what failed, and why, as lines of JSON: for those who run the server, not for those who ask."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        to_standard_error({"time": now, "log": record.name, "message": record.getMessage()})
+        to_standard_error({"time": _now(), "log": record.name, "message": record.getMessage()})
 
 
 class Log:
@@ -44,19 +43,16 @@ class Log:
     def request(self, person: str | None, route: str, status: int, milliseconds: int) -> None:
         """Note a request."""
         self._counts[route, f"{status // 100}xx"] += 1
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._write({"time": now, "person": person, "route": route, "status": status, "ms": milliseconds})
+        self._write({"time": _now(), "person": person, "route": route, "status": status, "ms": milliseconds})
 
     def failure(self, route: str, kind: str) -> None:
         """Note that something failed that nobody expected, by its kind alone: its text may quote a cell."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._write({"time": now, "person": None, "route": route, "failure": kind})
+        self._write({"time": _now(), "person": None, "route": route, "failure": kind})
 
     def left_out(self, file: str, kind: str) -> None:
         """Note that a source which a person made is not served, by its file and the kind of failure alone."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
         told = "This source is not served, all others are. Run lapwing check on its file."
-        self._write({"time": now, "source": file, "failure": kind, "message": told})
+        self._write({"time": _now(), "source": file, "failure": kind, "message": told})
 
     def metrics(self) -> str:
         """Return the counts in the text format of Prometheus; none of questions that are open, by which to time one."""
@@ -72,3 +68,7 @@ class Log:
             f"lapwing_start_time_seconds {self._since}",
         ]
         return "\n".join(lines) + "\n"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from ..noise.entropy import SYSTEM
 from .refusals import Refusal
-from .store import AccessStore, forms
+from .store import AccessStore, forms, time_text
 
 KEPT = timedelta(days=1)
 """How long it is known that a form was sent: longer than a session lasts."""
@@ -53,14 +53,10 @@ def _begin(store: AccessStore, text: str) -> bool:
     """Note that a form is done; return whether it is the first time."""
     now = datetime.now(UTC)
     with store.transaction(write=True) as connection:
-        connection.execute(sa.delete(forms).where(forms.c.made < _time(now - KEPT)))
-        return connection.execute(_ADD, {"form": text, "made": _time(now)}).rowcount == 1
+        connection.execute(sa.delete(forms).where(forms.c.made < time_text(now - KEPT)))
+        return connection.execute(_ADD, {"form": text, "made": time_text(now)}).rowcount == 1
 
 
 def _forget(store: AccessStore, text: str) -> None:
     with store.transaction(write=True) as connection:
         connection.execute(sa.delete(forms).where(forms.c.form == text))
-
-
-def _time(time: datetime) -> str:
-    return time.isoformat(timespec="seconds")

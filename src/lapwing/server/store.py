@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,16 @@ class AccessStore:
         """Return what a query finds."""
         with self.transaction() as connection:
             return [dict(row) for row in connection.execute(query).mappings().all()]
+
+
+def now_text() -> str:
+    """Return the time as this record has it."""
+    return time_text(datetime.now(UTC))
+
+
+def time_text(time: datetime) -> str:
+    """Return a time as text; later times are larger texts."""
+    return time.isoformat(timespec="seconds")
 
 
 def _own_file(file: Path, where: str) -> None:

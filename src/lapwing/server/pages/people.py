@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +17,7 @@ from ..refusals import Refusal
 from ..routing import RouteDeclaration
 from ..sessions import form_of
 from ..sources import Served
+from ..store import now_text
 from .acting import acting, refused
 from .home import gauge, role_words
 from .shell import render
@@ -35,7 +35,7 @@ def people_page(request: Request) -> Response:
 def _shown(request: Request, refusal: Refusal | None = None) -> Response:
     served, caller = served_of(request), caller_of(request)
     caps = {each.analyst: gauge(each) for each in served.ledger.analysts()}
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = now_text()
     listed = [
         {
             "person": name, "roles": roles, "cap": caps.get(name), "self": name == caller.person,
@@ -98,8 +98,7 @@ def invite_person(request: Request) -> Response:
         change = models.PersonChange(role=role, cap=cap or None, note=form.one("note") or None)  # type: ignore[arg-type]
         owner_routes.change_person(request, person, change)
         if sure == "replace":
-            access.remove_roles(person, source)
-            access.add_role(person, source, Role(role))
+            access.remove_roles(person, source, but=Role(role))
         made.append(access.make_token(person, days, [source]))
 
     refusal = refused(request, act)
