@@ -192,14 +192,20 @@ class Inquiry:
 
     def _shown(self, release: Release) -> Release:
         """Return the view that is asked for."""
-        made = release.at(simultaneous=self.asking.simultaneous)
-        made = made.nonnegative(rounded=self.asking.rounded) if self.asking.nonnegative else made
-        return made.suppressed() if self.asking.suppress else made
+        asked = self.asking
+        return viewed(release, asked.simultaneous, asked.nonnegative, asked.suppress, asked.rounded)
 
     def answer(self, release: Release) -> dict[str, Any]:
         """Return the answer for JSON: as the command line prints it, or as a client takes it."""
         release = with_left(self.served, release, self.person)
         return recorded(self.served, release) if self.asking.record else release.to_dict()
+
+
+def viewed(release: Release, simultaneous: bool, nonnegative: bool, suppress: bool, rounded: bool = False) -> Release:
+    """Return a release in the views that are asked for, one upon the other."""
+    made = release.at(simultaneous=simultaneous)
+    made = made.nonnegative(rounded=rounded) if nonnegative else made
+    return made.suppressed() if suppress else made
 
 
 def with_left(served: Served, release: Release, person: str) -> Release:

@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 
+from ..engine.table import COMPLETE
 from ..errors import LapwingError
 from ..noise.entropy import SYSTEM
 from .access import Access
@@ -283,8 +284,7 @@ def _given_up() -> Refusal:
     """Return how a job failed that was begun too often."""
     return Refusal(
         500, "ServerError", f"The job was begun {MOST_ATTEMPTS} times, and each time its server ended first. It "
-        "may be too large for this server; it is not begun again. What was charged stays charged; the same question "
-        "again completes it at no charge.",
+        f"may be too large for this server; it is not begun again. {COMPLETE}",
     )  # fmt: skip
 
 

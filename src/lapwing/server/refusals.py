@@ -13,6 +13,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from ..engine.table import COMPLETE
 from ..errors import (
     AccessError,
     AnswerLost,
@@ -33,19 +34,18 @@ from .sources import Served
 log = logging.getLogger("lapwing.server")
 log.addHandler(logging.NullHandler())
 
-_AGAIN = "What was charged stays charged; the same question again completes it at no charge."
 _ABOUT_SERVER: Mapping[type[LapwingError], tuple[int, str]] = {
     InvalidSource: (503, "The description of this source does not fit its table, or has changed. Ask its owner."),
     NoLedger: (503, "This source has no ledger yet. Nothing was charged. Ask its owner."),
     InvalidAddress: (503, "This source cannot be opened. Nothing was charged. Ask its owner."),
     MissingLibrary: (503, "The server lacks a library for this. Ask its operator."),
-    EngineError: (503, f"The table could not be read. {_AGAIN} Ask its owner if it happens again."),
+    EngineError: (503, f"The table could not be read. {COMPLETE} Ask its owner if it happens again."),
     AnswerLost: (
         409,
         "The ledger has an answer to this question that cannot be shown: it was lost when a backup was put back, or is "
         "damaged. What was charged stays charged, and asking again does not complete it. Ask another question.",
     ),
-    LedgerError: (503, f"The ledger cannot be used now. Nothing was granted. {_AGAIN}"),
+    LedgerError: (503, f"The ledger cannot be used now. Nothing was granted. {COMPLETE}"),
     AccessError: (503, "The server cannot check tokens now. Nothing was read and nothing was charged. Try again."),
 }
 """Errors whose texts may name what is the server's own: the status, and what a client is told instead."""
@@ -75,7 +75,7 @@ def not_allowed() -> Refusal:
 
 def failed() -> Refusal:
     """Return what is told when something failed that nobody expected."""
-    return Refusal(500, "ServerError", f"The server failed. {_AGAIN} Its log has the kind of failure.")
+    return Refusal(500, "ServerError", f"The server failed. {COMPLETE} Its log has the kind of failure.")
 
 
 def note(error: Exception) -> None:

@@ -25,7 +25,7 @@ from ...release.comparison import Comparison
 from ...release.page import PageParts, comparison_parts, release_parts
 from ...release.result import Release
 from ..ask_routes import recorded_answer
-from ..asking import Inquiry, ReleaseBody, entry_number
+from ..asking import Inquiry, ReleaseBody, entry_number, viewed
 from ..parts import caller_of, parts_of, served_of
 from ..permissions import Caller, Permission
 from ..refusals import Refusal, not_allowed, refusal_of
@@ -45,7 +45,13 @@ MOST_CHARTS = 12
 """Charts are offered of so many of several tables."""
 
 CHARTS = ("svg", "png")
-VIEWS = ("simultaneous", "nonnegative", "suppress")
+VIEWS = {
+    "simultaneous": "error bars that hold for all cells at once",
+    "nonnegative": "no negative counts (biased)",
+    "suppress": "leave out numbers that are too noisy",
+}
+"""The views of an answer, with their words."""
+
 COMPARISONS = ("difference", "ratio", "share", "total")
 
 
@@ -70,7 +76,7 @@ async def entry(request: Request, entry: str) -> Response:
 def _seen(served: Served, caller: Caller, number: int, views: Mapping[str, bool]) -> Any:
     """Return a recorded answer in a view."""
     answer = recorded_answer(served, caller, number)
-    return _viewed(answer, views) if isinstance(answer, Release) else answer
+    return viewed(answer, **views) if isinstance(answer, Release) else answer
 
 
 async def look_again(request: Request) -> Response:
@@ -128,12 +134,6 @@ def _question(text: str, views: Mapping[str, bool]) -> ReleaseBody:
 
 def _no_answer() -> Refusal:
     return Refusal(400, "InvalidRequest", "The form does not say which answer. Nothing was charged.")
-
-
-def _viewed(release: Release, views: Mapping[str, bool]) -> Release:
-    made = release.at(simultaneous=views["simultaneous"])
-    made = made.nonnegative() if views["nonnegative"] else made
-    return made.suppressed() if views["suppress"] else made
 
 
 def _compared(release: Release, form: Form) -> Comparison | None:
@@ -219,6 +219,7 @@ def _shown(release: Release, compared: Comparison | None) -> dict[str, Any]:
         "numbers": [Markup(each) for each in made.numbers if each],
         "about": [Markup(each) for each in made.about if each],
         "paged": made.paged,
+        "view_words": VIEWS,
         "is_comparison": compared is not None,
         "number": release.entry,
         "repeated": release.repeated,

@@ -102,8 +102,7 @@ def _refused_piece(request: Request, fields: dict[str, str], refusal: Refusal) -
 
 
 def _fields(form: Form) -> dict[str, str]:
-    names = ("sql", "epsilon", "simultaneous", "nonnegative", "suppress")
-    return {name: form.one(name) for name in names}
+    return {name: form.one(name) for name in ("sql", "epsilon", *VIEWS)}
 
 
 def _asking(fields: dict[str, str]) -> ReleaseBody:
@@ -241,12 +240,12 @@ def _page(
     served = served_of(request)
     columns = served.description["columns"]
     shown = [column_shown(name, each) for name, each in columns.items()]
-    usual = {"simultaneous": "", "nonnegative": "", "suppress": ""}
     return render(
         request,
         "ask.html",
         status,
-        fields={**usual, **fields},
+        fields={**dict.fromkeys(VIEWS, ""), **fields},
+        view_words=VIEWS,
         plan=plan,
         refusal=refusal,
         ladder=ladder(_left(request)),

@@ -8,7 +8,8 @@ from typing import Any
 MOST_KEYS = 500
 """How many keys of a column a page lists."""
 
-_KINDS = {"number": "number", "integer": "whole number", "text": "text", "date": "date", "boolean": "truth value"}
+KINDS = {"number": "number", "integer": "whole number", "text": "text", "date": "date", "boolean": "truth value"}
+"""What the types of columns are called."""
 
 
 def column_shown(name: str, column: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def column_shown(name: str, column: Mapping[str, Any]) -> dict[str, Any]:
 
 def what(column: Mapping[str, Any]) -> str:
     """Return what a column holds and between which bounds, in words."""
-    kind = _KINDS.get(str(column.get("type")), str(column.get("type") or "value"))
+    kind = KINDS.get(str(column.get("type")), str(column.get("type") or "value"))
     if column.get("recode") is not None:
         return f"recoded from {column['from']}"
     words = [f"{kind}"]

@@ -25,13 +25,11 @@ from ..refusals import Refusal, json_response, refusal_of
 from ..routing import RouteDeclaration
 from ..sessions import Form, form_of
 from ..uploads import UPLOAD
+from .columns import KINDS
 from .declaration import declaration_of
 from .shell import render
 
 _TABLE = "/new/{table}"
-_KINDS = {
-    "number": "number", "integer": "whole number", "text": "text", "date": "date", "boolean": "truth value",
-}  # fmt: skip
 
 _Result = TypeVar("_Result")
 
@@ -115,7 +113,7 @@ async def _form(request: Request, table: str, form: Form, refusal: Refusal | Non
     if refusal is not None and refusal.status == 404:
         raise refusal
     columns = [
-        {"number": number, "name": each.name, "kind": each.kind, "called": _KINDS.get(each.kind or "", "")}
+        {"number": number, "name": each.name, "kind": each.kind, "called": KINDS.get(each.kind or "", "")}
         for number, each in enumerate(found.columns)
     ]
     values = form.values() or {"name": source_name(table.rpartition(".")[0]).lower(), "epsilon": "1"}
