@@ -99,7 +99,7 @@ def test_the_attack_succeeds_on_exact_averages_and_fails_on_noisy_ones(page):
     for _ in range(5):
         page.click("#attack-form button")
         told.add(page.inner_text("#subtraction").partition("= ")[2])
-        assert "wider than all that pay can be" in page.inner_text("#verdict")
+        assert "wider than the whole range of pay" in page.inner_text("#verdict")
     assert len(told) > 1  # five equal answers at a scale of 1,000: one time in 10^13
 
 

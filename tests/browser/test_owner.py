@@ -76,7 +76,7 @@ def test_a_request_is_made_and_granted_in_the_browser(chromium, served):
         page.fill("#cap", "1.5")
         page.fill("#reason", "The second wave of the survey.")
         page.get_by_role("button", name="Send the request").click()
-        assert "Take back" in page.inner_text("main")
+        assert "Withdraw" in page.inner_text("main")
     with chromium.new_context() as context:
         page = served.sign_in(context, "olga")
         page.get_by_role("link", name="visits").first.click()

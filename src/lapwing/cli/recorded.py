@@ -36,5 +36,5 @@ def recorded_release(opened: Source | RemoteSource, entry: int) -> Release:
     found = recorded(opened, entry)
     if not isinstance(found, Release):
         advice = f"Choose another entry; `lapwing explain` shows entry {entry}."
-        raise InvalidRequest(f"Entry {entry} found keys or bounds, and is no release of statistics", advice)
+        raise InvalidRequest(f"Entry {entry} found keys or bounds, and is not a release of statistics", advice)
     return found

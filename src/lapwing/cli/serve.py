@@ -109,8 +109,8 @@ def invite(
 ) -> None:
     """Give PERSON a role for SOURCEs, and print a token; it is shown only now.
 
-    Give the token to the person by a way that nobody else reads.  Invite again to replace a lost one.  Those who sign
-    in with your organisation's accounts (docs/how-to/serve.md) need a role, by the name that the provider has for
+    Give the token to the person in a way that nobody else can read.  Invite again to replace a lost one.  Those who
+    sign in with your organisation's accounts (docs/how-to/serve.md) need a role, by the name that the provider has for
     them, and with --no-token no token.
     """
     server, roles = _server("access"), _server("permissions").Role

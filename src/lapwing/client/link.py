@@ -166,7 +166,7 @@ def _json(body: bytes) -> Told:
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, Told):
-        raise ServerError("The server's answer is no object of JSON", _WHICH)
+        raise ServerError("The server's answer is not a JSON object", _WHICH)
     return told
 
 

@@ -56,7 +56,7 @@ class ProviderLink:
         """Return what the provider says about itself."""
         said = self.get(self.issuer.rstrip("/") + _WELL_KNOWN)
         if said.get("issuer") != self.issuer:
-            raise self.odd("names another issuer than the one that was asked for")
+            raise self.odd("names a different issuer from the one that was asked for")
         methods = said.get("token_endpoint_auth_methods_supported")
         found = {name: self._address(said, f"{name}_endpoint") for name in _ENDPOINTS}
         keys, token = self._address(said, "jwks_uri"), found["token"]
@@ -106,12 +106,12 @@ class ProviderLink:
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
-            raise self.odd(f"answered with status {status}, and with no object of JSON")
+            raise self.odd(f"answered with status {status}, and not with a JSON object")
         return status, told
 
     def odd(self, what: str) -> ServerError:
         """Return the error of an answer that cannot be used."""
-        return ServerError(f"The sign-in provider {self.issuer} {what}", "Ask who runs it.")
+        return ServerError(f"The sign-in provider {self.issuer} {what}", "Ask whoever runs it.")
 
 
 _ENDPOINTS = ("authorization", "token", "device_authorization", "end_session")

@@ -138,7 +138,7 @@ class Server:
             raise NotAllowed
         described = self._link.get("sources", name)
         if described["name"] != name:
-            raise ServerError("The server describes another source than the one that was asked for", _VERSIONS)
+            raise ServerError("The server describes a different source from the one that was asked for", _VERSIONS)
         return RemoteSource(self._link, described)
 
     def __getitem__(self, name: str) -> RemoteSource:
@@ -287,7 +287,7 @@ class RemoteSource:
         told = self._link.get("sources", self.name, "entries", str(entry), record="true")
         if "question" not in told:
             advice = "The owner of the source can look at it where its file is: `lapwing explain`."
-            raise InvalidRequest(f"Entry {entry} found keys or bounds, and is no release of statistics", advice)
+            raise InvalidRequest(f"Entry {entry} found keys or bounds, and is not a release of statistics", advice)
         with reading():
             asked = {"entry": entry, "question": told.get("question"), "epsilon": told["epsilon"]}
             plan = recorded_plan(self.schema, entry_of(asked, told.get("answer")))
@@ -383,7 +383,7 @@ def _refuse_other(plan: Plan, told: Mapping[str, Any]) -> None:
     """Refuse a plan that is not the server's."""
     mine = plan.to_dict()
     if any(mine[name] != told.get(name) for name in mine):
-        raise ServerError("The server's plan is another one than this client's", _VERSIONS)
+        raise ServerError("The server's plan differs from this client's", _VERSIONS)
 
 
 def _clipped(told: Mapping[str, Any], plan: Plan) -> Clipped:

@@ -116,8 +116,8 @@ def _fault(error: ValidationError) -> str:
     """Return what is wrong first, and where; names that the file made up are not repeated."""
     first = error.errors(include_input=False, include_url=False)[0]
     if first["type"] == "json_invalid":
-        return "is no JSON"
-    what = "contradicts itself" if first["type"] == "value_error" else "has not the form of one"
+        return "is not JSON"
+    what = "contradicts itself" if first["type"] == "value_error" else "is not in the right form"
     where = [str(each) for each in first["loc"]]
     place = ".".join(each if each in _FIELDS or each.isdigit() else "…" for each in where)
     return f"{what}, see {place}" if place else what

@@ -91,12 +91,15 @@ class Gate:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or _without_port(hosts[0]) not in self._settings.hosts:
-            raise Refusal(400, "InvalidRequest", "The server is not called by this name.")
+            raise Refusal(
+                400, "InvalidRequest", "The server is not called by this name. Use one of its names; whoever runs it "
+                "can add one: --name.",
+            )  # fmt: skip
         query = scope["query_string"].decode("latin-1")
         if in_address(scope["path"], [name for name, _ in parse_qsl(query, keep_blank_values=True)], query):
             raise Refusal(
-                400, "InvalidRequest", "An address must not hold a token: it is kept in histories and logs. Send it in "
-                "the header Authorization, and revoke the one that was sent.",
+                400, "InvalidRequest", "An address must not hold a token: addresses are kept in histories and logs. "
+                "Send the token in the header Authorization, and revoke the one that was sent.",
             )  # fmt: skip
         if "transfer-encoding" in headers and "content-length" in headers:  # a proxy may see another end of the body
             raise Refusal(
@@ -166,7 +169,10 @@ class Gate:
             try:
                 message = await asyncio.wait_for(receive(), max(left, 0.001))
             except TimeoutError:
-                raise Refusal(408, "InvalidRequest", "The request did not arrive in time.") from None
+                raise Refusal(
+                    408, "InvalidRequest", "The request did not arrive in time. Nothing was read and nothing was "
+                    "charged. Send it again.",
+                ) from None  # fmt: skip
             if message["type"] == "http.request":
                 size += len(message.get("body", b""))
                 whole = not message.get("more_body", False)

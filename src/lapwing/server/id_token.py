@@ -143,7 +143,7 @@ def _object(payload: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
-        raise BadToken("it holds no object of JSON")
+        raise BadToken("it holds no JSON object")
     return said
 
 

@@ -38,7 +38,7 @@ def done_once(store: AccessStore, text: str) -> Iterator[None]:
         raise Refusal(400, "InvalidRequest", "This form does not come from a page of this server. Open the page again.")
     if text and not _begin(store, text):
         raise Refusal(
-            409, "InvalidRequest", "This form was sent before, and is not done again. What it did is on this page. If "
+            409, "InvalidRequest", "This form was sent before, and was not done again. What it did is on this page. If "
             "it made a token, that was shown once: if nobody has it, revoke it and make a new one.",
         )  # fmt: skip
     try:

@@ -183,4 +183,4 @@ def _own_file(file: Path, where: str) -> None:
     except OSError:
         raise AccessError(where, "cannot be made", "Does its folder exist, and can you write to it?") from None
     if not stat.S_ISREG(found.st_mode) or found.st_mode & 0o077:
-        raise AccessError(where, "can be read by others, or is no file", "Let only its owner use it: chmod 600 FILE.")
+        raise AccessError(where, "can be read by others, or is not a file", "Only its owner may: chmod 600 FILE.")

@@ -154,7 +154,10 @@ class Folder:
                     {"Retry-After": "60"},
                 )  # fmt: skip
             if len(_files(room, _UPLOADED)) + parts >= MOST_FILES:
-                raise Refusal(409, "InvalidRequest", f"You have {MOST_FILES} tables here. Ask who runs the server.")
+                raise Refusal(
+                    409, "InvalidRequest", f"You have {MOST_FILES} tables here, the most that one person may upload. "
+                    "Ask whoever runs the server.",
+                )  # fmt: skip
             return _unfinished(room, "upload-{}.csv")
 
 

@@ -113,41 +113,41 @@ def bent_finding(**fields):
 
 
 WRONG = {
-    "no JSON": (b"lapwing", "is no JSON"),
-    "nothing": (b"", "is no JSON"),
-    "no UTF-8": (b'{"passed": "\xff"}', "is no JSON"),
-    "half": (json.dumps(made()).encode()[:-20], "is no JSON"),
-    "a list": (b"[]", "has not the form of one"),
-    "deep": (b"[" * 100_000, "is no JSON"),
-    "a number of a million digits": (b'{"false_alarm": ' + b"9" * 10**6 + b"}", "is no JSON"),
-    "a field too many": (bent(html="<b>"), "has not the form of one, see …"),
+    "no JSON": (b"lapwing", "is not JSON"),
+    "nothing": (b"", "is not JSON"),
+    "no UTF-8": (b'{"passed": "\xff"}', "is not JSON"),
+    "half": (json.dumps(made()).encode()[:-20], "is not JSON"),
+    "a list": (b"[]", "is not in the right form"),
+    "deep": (b"[" * 100_000, "is not JSON"),
+    "a number of a million digits": (b'{"false_alarm": ' + b"9" * 10**6 + b"}", "is not JSON"),
+    "a field too many": (bent(html="<b>"), "is not in the right form, see …"),
     "a field too few": (
         {name: each for name, each in made().items() if name != "deep"},
-        "has not the form of one, see deep",
+        "is not in the right form, see deep",
     ),
-    "a text for a truth": (bent(passed="true"), "has not the form of one, see passed"),
-    "a number for a truth": (bent(deep=1), "has not the form of one, see deep"),
-    "a truth for a number": (bent(false_alarm=True), "has not the form of one, see false_alarm"),
-    "a text for a number": (bent_check(seconds="1"), "has not the form of one, see checks.0.seconds"),
-    "a negative number": (bent_check(seconds=-1), "has not the form of one, see checks.0.seconds"),
-    "no number": (json.dumps(bent(false_alarm=float("nan"))).encode(), "has not the form of one, see false_alarm"),
+    "a text for a truth": (bent(passed="true"), "is not in the right form, see passed"),
+    "a number for a truth": (bent(deep=1), "is not in the right form, see deep"),
+    "a truth for a number": (bent(false_alarm=True), "is not in the right form, see false_alarm"),
+    "a text for a number": (bent_check(seconds="1"), "is not in the right form, see checks.0.seconds"),
+    "a negative number": (bent_check(seconds=-1), "is not in the right form, see checks.0.seconds"),
+    "no number": (json.dumps(bent(false_alarm=float("nan"))).encode(), "is not in the right form, see false_alarm"),
     "infinitely much": (
         json.dumps(bent(false_alarm=1)).replace(": 1,", ": 1e999,").encode(),
-        "has not the form of one, see false_alarm",
+        "is not in the right form, see false_alarm",
     ),
-    "no date": (bent(date="<b>today</b>"), "has not the form of one, see date"),
-    "a date without a zone": (bent(date="2026-11-18T10:20:30"), "has not the form of one, see date"),
-    "a number for a date": (bent(date=10**9), "has not the form of one, see date"),
-    "an object for a text": (bent_finding(told={"a": 1}), "has not the form of one, see checks.0.findings.0.told"),
-    "no text": (bent_finding(what=None), "has not the form of one, see checks.0.findings.0.what"),
-    "a long text": (bent_finding(told="x" * 20_001), "has not the form of one, see checks.0.findings.0.told"),
-    "a number among versions": (bent(versions={"lapwing": 1}), "has not the form of one, see versions.…"),
-    "versions in a list": (bent(versions=[]), "has not the form of one, see versions"),
-    "no check": (bent(checks=[]), "has not the form of one, see checks"),
+    "no date": (bent(date="<b>today</b>"), "is not in the right form, see date"),
+    "a date without a zone": (bent(date="2026-11-18T10:20:30"), "is not in the right form, see date"),
+    "a number for a date": (bent(date=10**9), "is not in the right form, see date"),
+    "an object for a text": (bent_finding(told={"a": 1}), "is not in the right form, see checks.0.findings.0.told"),
+    "no text": (bent_finding(what=None), "is not in the right form, see checks.0.findings.0.what"),
+    "a long text": (bent_finding(told="x" * 20_001), "is not in the right form, see checks.0.findings.0.told"),
+    "a number among versions": (bent(versions={"lapwing": 1}), "is not in the right form, see versions.…"),
+    "versions in a list": (bent(versions=[]), "is not in the right form, see versions"),
+    "no check": (bent(checks=[]), "is not in the right form, see checks"),
     "no finding": (bent_check(findings=[]), "contradicts itself"),
     "a verdict that the findings contradict": (bent_finding(passed=False), "contradicts itself, see checks.0"),
     "a verdict that the checks contradict": (bent(passed=False), "contradicts itself"),
-    "many checks": (bent(checks=made()["checks"] * 51), "has not the form of one, see checks"),
+    "many checks": (bent(checks=made()["checks"] * 51), "is not in the right form, see checks"),
 }
 
 
@@ -177,7 +177,7 @@ def test_the_command_takes_a_report_and_refuses_one_of_another_form(folder):
     words = ["serve", str(folder / "visits.toml"), "--access", str(folder / "access.sqlite"), "--audit-report"]
     done = CliRunner().invoke(main, [*words, write(folder, b"{}")])
     assert done.exit_code == 2
-    assert "has not the form of one, see passed." in done.output
+    assert "is not in the right form, see passed." in done.output
 
 
 def test_the_settings_name_the_report_beside_them(folder):

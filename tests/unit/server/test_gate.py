@@ -25,7 +25,8 @@ ME = "/api/v1/me"
 def test_another_host_is_refused(server, host):
     answer = server.get(ME, "ana", headers={"host": host})
     assert answer.status == 400
-    assert answer.json["message"] == "The server is not called by this name."
+    told = "The server is not called by this name. Use one of its names; whoever runs it can add one: --name."
+    assert answer.json["message"] == told
     assert "evil" not in answer.text + str(answer.headers)
 
 

@@ -211,7 +211,7 @@ def test_a_payload_that_is_read_in_two_ways_is_refused():
         b"{" * 9_000,
     ):
         token = jwt.api_jws.encode(text, secret("RS256"), "RS256", {"kid": "k1"})
-        assert reason(token) == "it holds no object of JSON"
+        assert reason(token) == "it holds no JSON object"
 
 
 # --- keys ---

@@ -104,7 +104,7 @@ def test_the_curve_of_an_error_has_titles_and_ticks_and_ends_at_what_is_possible
         assert "ε, logarithmic" in curve
         assert "± at 95 %, logarithmic" in curve
         assert len(re.findall(r'text-anchor="middle">', curve)) >= 3
-    assert "no error is above 50, which is all that is" in mean  # from 0 to 100
+    assert "no error can be above 50" in mean  # from 0 to 100
     assert "falls from 50 at ε = 0.002" in mean
     assert "all that is" not in count
     texts = [html.unescape(each).replace(",", "") for each in re.findall(r'text-anchor="end">([\d.,]+)<', mean)]
@@ -152,7 +152,7 @@ def test_a_refusal_is_at_the_top_of_the_page_with_the_way_to_a_higher_cap_if_the
 
 def test_what_is_left_to_a_person_is_never_more_than_what_is_left_of_the_total(ana, server):
     server.ledger.set_cap("ana", 9)
-    told = 'ε = 4 left</strong> <span class="quiet">of 9, 0 spent; no more is left of the total'
+    told = 'ε = 4 left</strong> <span class="quiet">of 9, 0 spent; what is left of the total is less'
     assert told in ana.get(ASK).text
     assert "of 4 left to you; 3.5 after it" in ana.ask("plan").text
     assert "3.5 is left to you" in ana.ask("release").text
@@ -320,7 +320,7 @@ def test_an_answer_that_was_not_released_is_not_shown(ana, server):
     asked = json.dumps({"sql": ASKED, "epsilon": "0.25"})
     for fields in ({"question": asked}, {"question": asked, "file": "csv"}):
         answer = ana.post("/sources/visits/answer", **fields)
-        assert (answer.status, "was not answered yet" in answer.text) == (409, True)
+        assert (answer.status, "has not been answered yet" in answer.text) == (409, True)
     for text in ("{}", "x", '{"sql": 1}', "[]", '{"sql": "x", "epsilon": 0.5}'):
         assert ana.post("/sources/visits/answer", question=text).status == 400
     assert ana.post("/sources/visits/answer").status == 400
@@ -344,7 +344,7 @@ def test_answers_of_others_are_seen_by_their_question_alone(ana, server):
 
 
 def test_history_lists_what_i_was_charged_for(ana):
-    assert "charged for nothing yet" in ana.get("/sources/visits/history").text
+    assert "not been charged for anything yet" in ana.get("/sources/visits/history").text
     ana.ask("release")
     page = ana.get("/sources/visits/history")
     number = re.search(r"/sources/visits/entries/(\d+)", page.text)[1]

@@ -254,7 +254,7 @@ def test_the_answer_that_the_odd_ones_differ_from_is_read(stranger, described):
 def test_a_description_of_another_source_is_refused(stranger, described, name):
     handler, url = stranger
     handler.body = json.dumps({**described, "name": name}).encode()
-    with pytest.raises(lw.errors.ServerError, match="describes another source"):
+    with pytest.raises(lw.errors.ServerError, match="describes a different source"):
         lw.connect(url, "lapwing_x")["visits"]
 
 

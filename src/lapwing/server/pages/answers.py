@@ -116,7 +116,7 @@ def _looked_up(
         asked = _question(text, views)
         answer: Any = Inquiry(served, caller.person, asked, caller.token).free()
         if answer is None:
-            raise Refusal(409, "InvalidRequest", "This question was not answered yet. Nothing was charged.")
+            raise Refusal(409, "InvalidRequest", "This question has not been answered yet. Nothing was charged.")
     elif not number:
         raise _no_answer()
     else:

@@ -118,7 +118,7 @@ def _before(request: Request) -> int | None:
 
 KINDS = {
     "open": "ledger opened", "charge": "question", "answer": "answer", "analyst": "cap", "total": "total",
-    "request": "request for more", "grant": "request granted", "decline": "request declined",
+    "request": "request for a higher cap", "grant": "request granted", "decline": "request declined",
     "withdraw": "request withdrawn",
 }  # fmt: skip
 """What kinds of entries are called."""

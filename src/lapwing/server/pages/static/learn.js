@@ -132,10 +132,11 @@ function attack() {
   find("subtraction").textContent =
     `${count} × ${average(all, count)} − ${count - 1} × ${average(rest, count - 1)} = ${told.toLocaleString("en")}`;
   const bar = marginOfDifference(scale);
-  const reach = 2 * bar >= settings.highest ? "wider than all that pay can be" : "an ε this large protects little";
+  const reach = 2 * bar >= settings.highest
+    ? `wider than the whole range of pay (0 to ${settings.highest})` : "an ε this large protects little";
   find("verdict").textContent = noisy
     ? `${name} earns ${truth}. The subtraction says ${told.toLocaleString("en")}, and its own 95 % bar is ` +
-      `± ${bar.toLocaleString("en")}: ${reach} (0 to ${settings.highest}).`
+      `± ${bar.toLocaleString("en")}: ${reach}.`
     : `${name} earns ${truth}, and the subtraction says exactly that. No name was asked for: two harmless averages ` +
       "were enough.";
   find("attack-result").hidden = false;
