@@ -1016,8 +1016,10 @@ MUTANTS = (
         "T27",
         "ledgers/charged",
         "release/pipeline.py",
+        "    answer = entry.answer\n"
         "    if not entry.answered:  # new, or charged before and never answered\n"
-        "        answer = _unseen(lambda: ledger.record(entry, noisy()))\n",
+        "        own = entry.analyst == analyst  # names that others give are not those of the one who was charged\n"
+        "        answer = _unseen(lambda: ledger.record(entry, noisy() if own else unnamed(noisy())))\n",
         "    answer = noisy()\n"
         "    if not entry.answered:  # new, or charged before and never answered\n"
         "        ledger.record(entry, answer)\n",
@@ -1418,7 +1420,7 @@ MUTANTS = (
         "T25 T20",
         "doors/processes",
         "release/pipeline.py",
-        "        answer = _unseen(lambda: ledger.record(entry, noisy()))\n",
+        "        answer = _unseen(lambda: ledger.record(entry, noisy() if own else unnamed(noisy())))\n",
         "        answer = noisy()\n        ledger.record(entry, answer)\n",
     ),
     Mutant(
@@ -1708,7 +1710,7 @@ MUTANTS = (
         "T26 T27",
         "failures/steps",
         "release/pipeline.py",
-        "        answer = _unseen(lambda: ledger.record(entry, noisy()))\n",
+        "        answer = _unseen(lambda: ledger.record(entry, noisy() if own else unnamed(noisy())))\n",
         "        answer = noisy()\n"
         "        try:\n"
         "            answer = ledger.record(entry, answer)\n"
@@ -1720,7 +1722,7 @@ MUTANTS = (
         "T27",
         "failures/steps",
         "release/pipeline.py",
-        "        answer = _unseen(lambda: ledger.record(entry, noisy()))\n",
+        "        answer = _unseen(lambda: ledger.record(entry, noisy() if own else unnamed(noisy())))\n",
         "        answer = ledger.record(entry, noisy())\n",
     ),
     Mutant(
@@ -2535,7 +2537,7 @@ MUTANTS = (
         "T27",
         "doors/server",
         "server/asking.py",
-        '        "answer": dict(release.answer),\n',
+        '        "answer": dict(release.answer) if own else unnamed(release.answer),\n',
         '        "answer": {**release.answer, "cells": [[[int(n) + 1 for n in cell] for cell in part]'
         ' for part in release.answer["cells"]]},\n',
     ),
@@ -2569,7 +2571,7 @@ MUTANTS = (
         "T24",
         "doors/server",
         "server/refusals.py",
-        '            log.error("%s: %s", name, error)\n            return Refusal(status, name, message)\n',
+        "            note(error)\n            return Refusal(status, name, message)\n",
         '            return Refusal(status, name, f"{message} {error}")\n',
     ),
     Mutant(
