@@ -105,7 +105,7 @@ def test_what_cannot_be_written_is_refused(folder, line, said):
 def test_what_was_found_is_no_release(folder):
     assert run("discover", "t.toml", "u", "--epsilon", "1", "--delta", "0.001").exit_code == 0
     done = run("package", "t.toml", 4, "--to", "out")
-    assert (done.exit_code, "is no release" in done.output) == (2, True)
+    assert (done.exit_code, "is not a release" in done.output) == (2, True), done.output
 
 
 def test_the_folder_of_the_table_is_refused(folder):

@@ -416,7 +416,7 @@ def test_a_folder_holds_its_files_and_its_ledger_is_beside_it(tmp_path):
     assert opened.holds(folder / "deep0" / "new.parquet")
     assert not opened.holds(tmp_path / "new.parquet")
     assert opened.modified() is not None
-    ledger = lw.Source(folder, **{**described(tmp_path), "ledger": None}).ledger
+    ledger = lw.Source(folder, **{**described(tmp_path), "ledger": None}).make_ledger()
     assert repr(ledger) == f"Ledger({str(tmp_path / 't.ledger')!r})"
 
 
