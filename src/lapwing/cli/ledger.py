@@ -163,7 +163,7 @@ def head(where: str, form: str) -> None:
 def backup(where: str, to: str, head: str | None, form: str) -> None:
     """Copy the ledger into a new FILE while others use it, check the copy, and print its head.
 
-    Nobody may write to FILE. Keep its head elsewhere: an older copy that is put back is a way to spend twice.
+    FILE is made read-only.  Keep its head elsewhere: it tells whether a copy that is put back is the newest one.
     """
     from ..ledger.backup import back_up
 

@@ -109,9 +109,10 @@ def invite(
 ) -> None:
     """Give PERSON a role for SOURCEs, and print a token; it is shown only now.
 
-    Give the token to the person in a way that nobody else can read.  Invite again to replace a lost one.  Those who
-    sign in with your organisation's accounts (docs/how-to/serve.md) need a role, by the name that the provider has for
-    them, and with --no-token no token.
+    Send the token to the person in a way that nobody else can read.  Invite again to replace a lost one.
+
+    People who sign in with your organisation's accounts (docs/how-to/serve.md) need a role and no token: --no-token.
+    PERSON is then the name by which the provider knows them.
     """
     server, roles = _server("access"), _server("permissions").Role
     if (role in ("operator", "maker")) == bool(sources):
@@ -235,27 +236,26 @@ def backup(to: str, access: str | None, config: str | None, form: str) -> None:
 
 @access.command()
 @click.argument("backup", type=click.Path(), metavar="FILE")
-@click.option("--keep-tokens", is_flag=True, help="Its tokens hold again, also those that were revoked since.")
+@click.option("--keep-tokens", is_flag=True, help="Make its tokens valid again, also those that were revoked since.")
 @_access
 @_config
 @format_option
 def restore(backup: str, keep_tokens: bool, access: str | None, config: str | None, form: str) -> None:
     """Put a backup, FILE, into a record without people.
 
-    All tokens are revoked, since some may have been revoked after the copy was taken; invite people again. Jobs that
-    waited are cancelled. Roles that were taken since hold again, and whoever signs in with OpenID Connect needs no
-    token: before you start the server, look at `lapwing access list`, and take roles with `lapwing access revoke`.
+    All tokens are revoked, since some may have been revoked after the copy was taken: invite people again.  Jobs that
+    waited are cancelled.  Roles that were removed after the copy was taken are back, and with OpenID Connect a role is
+    enough to sign in.  So before you start the server, look at `lapwing access list`, and remove what should not be
+    there with `lapwing access revoke`.
     """
     store = _opened_access(access, config).store
     count = _server("backup").restore_access(store, backup, keep_tokens=keep_tokens)
     if form == "json":
         print_json(people=count, tokens_revoked=not keep_tokens)
     else:
-        tokens = (
-            "Tokens that were revoked since hold again." if keep_tokens else "All tokens are revoked: invite again."
-        )
+        tokens = "Tokens revoked since are valid again." if keep_tokens else "All tokens are revoked: invite again."
         click.echo(f"The record of {count} people is put back. {tokens}")
         click.echo(
-            "Roles that were taken since hold again, and who has one can sign in with OpenID Connect. Before you start "
-            "the server: look at `lapwing access list`, and take roles with `lapwing access revoke PERSON`."
+            "Roles that were removed since are back, and with OpenID Connect a role is enough to sign in. Before you "
+            "start the server, look at `lapwing access list`, and remove roles with `lapwing access revoke PERSON`."
         )

@@ -39,7 +39,7 @@ def sources(name: str | None, example: int | None, form: str) -> None:
     """
     if not asks_server():
         raise click.UsageError(
-            "sources is for a server: lapwing --server URL sources.  Of a source of your own, look into its file"
+            "sources is for a server: lapwing --server URL sources.  For a source of your own, look into its file"
         )
     if name is None:
         if example is not None:
@@ -71,7 +71,7 @@ def history(name: str, form: str) -> None:
     if not asks_server():
         raise click.UsageError(
             "history is for a source on a server: lapwing --server URL history NAME.  "
-            "Of a source of your own, `lapwing ledger FILE` shows what was charged"
+            "For a source of your own, `lapwing ledger FILE` shows what was charged"
         )
     opened = asked_server().source(name)
     entries = opened.history()

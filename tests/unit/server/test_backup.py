@@ -99,7 +99,7 @@ def test_the_commands_copy_and_put_back(folder, frozen_noise):
     assert run("backup", copy, "--access", record)["people"] == 7
     assert run("restore", copy, "--access", new) == {"people": 7, "tokens_revoked": True}
     told = CliRunner().invoke(main, ["access", "restore", copy, "--access", str(folder / "third.sqlite")])
-    for words in ("can sign in with OpenID Connect", "`lapwing access list`", "`lapwing access revoke PERSON`"):
+    for words in ("a role is enough to sign in", "`lapwing access list`", "`lapwing access revoke PERSON`"):
         assert words in told.output
     listed = run("list", "--access", new)
     assert listed["roles"] == run("list", "--access", record)["roles"]
