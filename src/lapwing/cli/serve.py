@@ -109,7 +109,7 @@ def invite(
 ) -> None:
     """Give PERSON a role for SOURCEs, and print a token; it is shown only now.
 
-    Send the token to the person in a way that nobody else can read.  Invite again to replace a lost one.
+    Give the token to the person in a way that nobody else can read.  Invite again to replace a lost one.
 
     People who sign in with your organisation's accounts (docs/how-to/serve.md) need a role and no token: --no-token.
     PERSON is then the name by which the provider knows them.
