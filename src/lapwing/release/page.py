@@ -42,16 +42,15 @@ class PageParts(NamedTuple):
     about: list[str]
     paged: bool
 
-    @property
-    def pieces(self) -> list[str]:
-        """All that the page shows, in its order."""
-        return [self.header, *self.numbers, *self.about]
+    def document(self) -> str:
+        """Return the page, which stands alone."""
+        pieces = [self.header, *self.numbers, *self.about]
+        return parts.document(self.title, *pieces, script=SCRIPT if self.paged else "")
 
 
 def release_page(release: Release) -> str:
     """Return one self-contained page of a release: what is published, the numbers, and how people are protected."""
-    made = release_parts(release)
-    return parts.document(made.title, *made.pieces, script=SCRIPT if made.paged else "")
+    return release_parts(release).document()
 
 
 def release_parts(release: Release, most: int | None = None) -> PageParts:
@@ -297,8 +296,7 @@ def comparison_numbers(found: Comparison, most: int | None = None) -> NumberTabl
 
 def comparison_page(found: Comparison) -> str:
     """Return one self-contained page of a comparison."""
-    made = comparison_parts(found)
-    return parts.document(made.title, *made.pieces, script=SCRIPT if made.paged else "")
+    return comparison_parts(found).document()
 
 
 def comparison_parts(found: Comparison) -> PageParts:
