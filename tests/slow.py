@@ -38,6 +38,7 @@ SLOW = (
     "tests/unit/server/test_engine_failures.py",
     "tests/unit/server/test_r.py",
     "tests/unit/server/test_strangers.py",
+    "tests/unit/server/test_how_to.py",
     "tests/unit/server/test_terminal.py",
     "tests/unit/server/test_new_source.py",
     "tests/unit/server/test_owner_pages.py",
