@@ -399,7 +399,7 @@ class Ledger(BudgetChart, CapRequests):
     def _exists(self) -> bool:
         """Return whether there is a ledger of a known version; refuse anything else."""
         with plainly(self.where, self._engine):
-            if not store.is_there(self._kept):
+            if not store.may_be_there(self._kept):
                 return False
         server = self._kept.file is None
         with self._transaction(write=server) as connection:

@@ -227,8 +227,8 @@ def _sqlite(path: Path, wait: Fraction, mode: Literal["rw", "rwc"]) -> sa.Engine
     return engine
 
 
-def is_there(kept: Store) -> bool:
-    """Return whether the place may hold a ledger: always on a server; a file is refused if it cannot be one."""
+def may_be_there(kept: Store) -> bool:
+    """Return whether a ledger may be at the place: always on a server; a file that cannot be one is refused."""
     if kept.file is None:
         return True
     try:

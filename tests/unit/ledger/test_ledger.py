@@ -341,7 +341,7 @@ def test_a_journal_of_one_that_was_made_meanwhile_is_no_reason_to_refuse(tmp_pat
     path, journal = tmp_path / "a.ledger", tmp_path / "a.ledger-journal"
     first = Ledger.open(path, epsilon=1)
     there = iter([False, True])
-    monkeypatch.setattr(store, "is_there", lambda kept: next(there))
+    monkeypatch.setattr(store, "may_be_there", lambda kept: next(there))
     with first._turn(write=True) as turn:
         first._append(turn, kind="total", epsilon=10**9, delta=0)
         assert journal.exists()

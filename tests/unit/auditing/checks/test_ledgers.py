@@ -101,7 +101,7 @@ def test_L5_a_ledger_that_remembers_nothing_is_found(room, monkeypatch):
 
 
 def test_T26_a_ledger_made_in_place_of_an_empty_file_is_found(room, monkeypatch):
-    there = store.is_there
+    there = store.may_be_there
 
     def make_room(kept):
         if kept.file.is_file() and not kept.file.stat().st_size:
@@ -109,7 +109,7 @@ def test_T26_a_ledger_made_in_place_of_an_empty_file_is_found(room, monkeypatch)
         return there(kept)
 
     assert not fails(ledgers._made_anew, room)
-    monkeypatch.setattr(store, "is_there", make_room)
+    monkeypatch.setattr(store, "may_be_there", make_room)
     assert fails(ledgers._made_anew, room)
 
 
