@@ -633,6 +633,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
     },
     "tests/unit/server/test_r.py": {
         "test_r_asks_a_real_server": CHARGES,
+        "test_the_r_of_the_pages_runs": FORM,
         "test_r_finds_nothing_wrong_with_the_package": CHARGES,
         "test_what_needs_no_server": NO_NOISE,
     },

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from ...conftest import NO_R
+from ...test_pages import BLOCK, ROOT
 from .processes import Process
 
-PACKAGE = Path(__file__).parents[3] / "clients" / "r"
+PACKAGE = ROOT / "clients" / "r"
 NEEDED = 'stopifnot(requireNamespace("httr2", quietly = TRUE), requireNamespace("jsonlite", quietly = TRUE))'
 
 
@@ -54,6 +55,17 @@ def test_what_needs_no_server(library):
 def test_r_asks_a_real_server(library, served):
     status, said = run("Rscript", "--vanilla", str(PACKAGE / "tests" / "server.R"), folder=library, **served)
     assert (status, said.splitlines()[-1]) == (0, "server: all is as expected"), said
+
+
+@pytest.mark.parametrize("page", ["docs/how-to/ask-a-server.md", "clients/r/README.md"])
+def test_the_r_of_the_pages_runs(page, library, served):
+    shown = "".join(text for language, text, _ in BLOCK.findall((ROOT / page).read_text()) if language == "r")
+    token = str(Path(served["LAPWING_TEST_TOKENS"]) / "ana")
+    script = library / "page.R"
+    script.write_text(shown.replace("https://stats.example", served["LAPWING_TEST_URL"]).replace("token.txt", token))
+    status, said = run("Rscript", "--vanilla", str(script), folder=library)
+    assert status == 0, said
+    assert "n_low" in said
 
 
 def test_r_finds_nothing_wrong_with_the_package(library, served):
