@@ -70,7 +70,7 @@ class Application:
             redirect_slashes=False, telemetry=_NO_TELEMETRY,
         )  # fmt: skip
         for served, file in zip(self.sources.values(), files, strict=False):
-            served.file = file
+            served.opened_from(file)
         routes = list(_ROUTES)
         if settings.sources_folder is not None:
             maker = SourceMaker(Folder(settings.sources_folder), self.access, self.sources)

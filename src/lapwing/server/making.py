@@ -108,7 +108,7 @@ class SourceMaker:
 
     def _opened(self, place: Path) -> Served:
         made = Served(lambda: Source.open(place))
-        made.file = str(place)
+        made.opened_from(str(place))
         refuse_beside(self._sources, made)
         return made
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -32,6 +34,14 @@ class Served:
         self._description = first.describe()
         self.file: str | None = None
         """The path of its source file, if it was opened from one."""
+        self.file_text = ""
+        """What that file said then; it may be edited, which changes nothing before the server starts again."""
+
+    def opened_from(self, file: str) -> None:
+        """Remember the source file, and what it says."""
+        self.file = file
+        with suppress(OSError, ValueError):  # it is gone already, so nobody can be shown what it said
+            self.file_text = Path(file).read_text(encoding="utf-8-sig")
 
     @property
     def source(self) -> Source:

@@ -208,6 +208,14 @@ def test_the_declaration_is_shown_without_places(server, folder):
         assert text in page
 
 
+def test_the_declaration_that_is_shown_is_the_one_that_is_served(server, folder):
+    file = folder / "visits.toml"
+    file.write_text(file.read_text().replace("elsewhere", "edited"))
+    page = shown(server, "olga", "/declaration").text
+    assert "elsewhere" in page
+    assert "edited" not in page
+
+
 def test_the_declaration_says_the_same_as_the_file_but_for_places(tmp_path):
     text = write_source(tmp_path, "visits").read_text() + (
         '[columns."Größe \\"x\\""]\nkeys = {"1" = "one", "2" = "two"}\ntype = "integer"\n'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -22,19 +21,9 @@ def declaration_page(request: Request) -> Response:
     """Show what is declared, as TOML, and to which version recorded answers belong."""
     served = served_of(request)
     return render(
-        request, "declaration.html", source=served.name, text=declaration(served.file), versions=served.versions(),
-        version=served.schema.version or "",
+        request, "declaration.html", source=served.name, text=declaration_of(served.file_text),
+        versions=served.versions(), version=served.schema.version or "",
     )  # fmt: skip
-
-
-def declaration(file: str | None) -> str:
-    """Return what a source file declares, without where the table and the ledger are; empty if there is no file."""
-    if file is None:
-        return ""
-    try:
-        return declaration_of(Path(file).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
-        return ""
 
 
 def declaration_of(text: str) -> str:
