@@ -104,6 +104,7 @@ class Application:
         await work.close()
         await jobs.settle()
         planning.close()
+        self._gate.close()
         if self.sign_in is not None:
             self.sign_in.close()
 

@@ -54,6 +54,10 @@ class Gate:
         encrypted = {"Strict-Transport-Security": f"max-age={_YEAR}"} if settings.encrypted else {}
         self._headers = {**_HEADERS, **encrypted}
 
+    def close(self) -> None:
+        """Take no more."""
+        self._checks.shutdown(wait=False)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
