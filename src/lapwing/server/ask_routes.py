@@ -25,6 +25,10 @@ from .sources import Served
 from .work import Answered
 
 _SOURCE = "/api/v1/sources/{source}"
+_LATE = (
+    "This plan takes longer than the server allows. No data was read and nothing was charged. Ask for fewer groups, "
+    "tables or statistics."
+)
 
 
 def me(request: Request) -> Response:
@@ -71,16 +75,9 @@ def head(request: Request) -> Response:
 
 async def plan(request: Request, asking: PlanBody) -> Response:
     """Return the error and the cost of a question: no data is read, and nothing is charged."""
-    parts, counted = parts_of(request), caller_of(request).counted
-    task = asyncio.ensure_future(parts.planning.run(counted, planned, served_of(request), asking))
-    done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
-    if not done:
-        task.cancel()  # if it has begun, its thread goes on, and nobody waits for it
-        raise Refusal(
-            503, "ServerError", "This plan takes longer than the server allows. No data was read and nothing was "
-            "charged. Ask for fewer groups, tables or statistics.",
-        )  # fmt: skip
-    return json_response(task.result())
+    parts, counted, served = parts_of(request), caller_of(request).counted, served_of(request)
+    seconds = parts.settings.seconds
+    return json_response(await parts.planning.run_within(seconds, _LATE, counted, planned, served, asking))
 
 
 async def release(request: Request, asking: ReleaseBody) -> Response:

@@ -66,6 +66,18 @@ class Planning:
         work.add_done_callback(ended)  # not when this is cancelled: a thread cannot be stopped
         return await asyncio.wrap_future(work)
 
+    async def run_within(
+        self, seconds: float, late: str, counted: str, call: Callable[_Given, _Result], *args: _Given.args,
+        **named: _Given.kwargs,
+    ) -> _Result:  # fmt: skip
+        """Do the same, and wait so many seconds for it; then refuse it, and say that it is ``late``."""
+        task = asyncio.ensure_future(self.run(counted, call, *args, **named))
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            task.cancel()  # if it has begun, its thread goes on, and nobody waits for it
+            raise Refusal(503, "ServerError", late)
+        return task.result()
+
     def _end(self, counted: str, mine: _Mine) -> None:
         mine.free.release()
         self._leave(counted, mine)

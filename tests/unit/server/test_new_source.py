@@ -220,6 +220,28 @@ def test_a_source_that_the_operator_names_still_stops_the_start(start, folder, t
         start(sources_folder=str(tables))
 
 
+def test_a_table_that_takes_long_goes_on_and_what_fails_later_is_in_no_log(start, tables, monkeypatch, caplog):
+    server, go_on, ended = start(sources_folder=str(tables), seconds=1), threading.Event(), threading.Event()
+    server.tokens["mara"] = invite(server.app.access, "mara", Role.MAKER, [], 30, [""]).text
+    send_table(server)
+
+    def slow(*given):
+        assert go_on.wait(30)
+        ended.set()
+        raise RuntimeError(CANARY)
+
+    monkeypatch.setattr(SourceMaker, "add", slow)
+    told, _ = post(server, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})
+    assert told.status == 503
+    assert "look at your sources later" in told.text
+    go_on.set()
+    assert ended.wait(10)
+    server.stop()
+    gc.collect()
+    assert "never retrieved" not in caplog.text
+    assert CANARY not in caplog.text
+
+
 def test_files_and_folders_are_for_the_server_alone(made, tables):
     send_table(made)
     post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})

@@ -6,7 +6,6 @@ become public.  What the check says is shown to the owner alone.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +30,10 @@ from .shell import render
 
 _TABLE = "/new/{table}"
 
+_LATE = (
+    "This table takes longer than the server allows. Nothing was charged. If it was being served, that goes on: look "
+    "at your sources later."
+)
 _Result = TypeVar("_Result")
 
 
@@ -127,12 +130,7 @@ async def _form(request: Request, table: str, form: Form, refusal: Refusal | Non
 async def _waited(request: Request, work: Callable[[], _Result]) -> _Result:
     """Do something with a table in its turn; give up waiting after the server's time for a request."""
     parts = parts_of(request)
-    task = asyncio.ensure_future(parts.planning.run(caller_of(request).counted, work))
-    done, _ = await asyncio.wait({task}, timeout=parts.settings.seconds)
-    if not done:
-        task.cancel()  # its thread goes on, but how it fails is nobody's any more: asyncio would log the text
-        raise Refusal(503, "ServerError", "This table takes longer than the server allows. Nothing was charged.")
-    return task.result()
+    return await parts.planning.run_within(parts.settings.seconds, _LATE, caller_of(request).counted, work)
 
 
 def _refusal(error: Exception) -> Refusal:
