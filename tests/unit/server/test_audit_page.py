@@ -84,7 +84,7 @@ def test_the_page_and_the_way_to_it_are_for_owners_and_auditors_alone(start, fol
     cookie = sign_in(server, who)
     assert look(server, PAGE, cookie).status == (200 if sees else 404)
     assert (f'href="{PAGE}"' in look(server, "/sources/visits", cookie).text) == sees
-    assert (f'see the <a href="{PAGE}">' in look(server, "/sources/visits/ledger", cookie).text) == sees
+    assert (f'The <a href="{PAGE}">audit</a> tests' in look(server, "/sources/visits/ledger", cookie).text) == sees
     assert look(server, "/sources/secrets/audit", cookie).status == (200 if who == "otto" else 404)
 
 
@@ -169,7 +169,7 @@ def test_a_report_that_is_too_large_or_not_there_is_refused(folder):
 
 
 def test_a_server_with_a_bad_report_does_not_start(start, folder):
-    with pytest.raises(InvalidRequest, match="has not the form"):
+    with pytest.raises(InvalidRequest, match="is not in the right form"):
         start(audit_report=write(folder, b"{}"))
 
 

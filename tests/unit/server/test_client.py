@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
-from lapwing.client import remote
+from lapwing.client import answers
 from lapwing.client.link import Link
 from lapwing.client.remote import RemoteSource
 from lapwing.client.token_file import found_token
@@ -122,7 +122,7 @@ def test_history_and_entries_are_everything_page_by_page(live, folder, monkeypat
     get = Link.get
     monkeypatch.setattr(Link, "get", lambda link, *path, **query: asked.append(query) or get(link, *path, **query))
     for most, pages in ((1000, 1), (3, 3), (7, 1), (1, 7)):
-        monkeypatch.setattr(remote, "MOST", most)
+        monkeypatch.setattr(answers, "MOST", most)
         asked.clear()
         assert [each.number for each in ana.history()] == [each.number for each in kept if each.kind == "charge"]
         assert len(asked) == pages
@@ -187,7 +187,7 @@ def test_a_plan_of_another_version_is_refused(live, monkeypatch):
     ana = live()("ana")["visits"]
     post = Link.post
     monkeypatch.setattr(Link, "post", lambda *a, **n: {**post(*a, **n), "groups": 99})
-    with pytest.raises(lw.errors.ServerError, match="another one than this client's"):
+    with pytest.raises(lw.errors.ServerError, match="differs from this client's"):
         ana.plan(ASKED, epsilon=1)
 
 
