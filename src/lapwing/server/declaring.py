@@ -94,7 +94,7 @@ def _column(number: int, column: FoundColumn, said: Said) -> str:
         return ""
     if keys and (low or high):
         advice = "Leave one of them empty: bounds are for sums and means, keys to group by."
-        raise MissingParameter(f"a choice for {column.name}", advice)
+        raise ConflictingParameters(f"Bounds of {column.name}", "its keys", advice)
     lines = [f"[columns.{toml_name(column.name)}]"]
     if keys:
         lines += _keys(column, keys, field("other"))

@@ -73,6 +73,8 @@ class SourceMaker:
 
     def check(self, person: str, declared: Declared) -> SourceCheck:
         """Return whether a declaration fits its table: for its owner alone; nothing is charged, no ledger is made."""
+        if self._is_taken(person, declared.name):
+            raise _taken()
         with self.folder.draft(person, declared.text) as draft:
             try:
                 return check(Source.open(draft))
@@ -85,7 +87,7 @@ class SourceMaker:
         place, ledger = room / f"{declared.name}.toml", room / f"{declared.name}.ledger"
         with self.folder.turn():
             self._free(caller.person, table)  # again: meanwhile another server may have made a source of it
-            if declared.name in self._sources or ledger.exists() or self._is_made(declared.name):
+            if self._is_taken(caller.person, declared.name):
                 raise _taken()
             write_new(place, declared.text)
             try:
@@ -135,9 +137,10 @@ class SourceMaker:
             return table.parent in (file.parent, self.folder.place)
         return any(each.resolve() in table.resolve().parents or is_named(table, str(each)) for each in named)
 
-    def _is_made(self, name: str) -> bool:
-        """Return whether a source of this name was made in any room, by any server."""
-        return any(file.stem == name for file in self.folder.sources())
+    def _is_taken(self, person: str, name: str) -> bool:
+        """Return whether a source has this name, or was made with it in any room, by any server."""
+        ledger = self.folder.room(person) / f"{name}.ledger"
+        return name in self._sources or ledger.exists() or any(file.stem == name for file in self.folder.sources())
 
     def _own_text(self, error: Exception, person: str, place: Path | None = None, name: str = "") -> str:
         """Return the text of an error about a person's own table.

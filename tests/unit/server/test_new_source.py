@@ -2,8 +2,10 @@
 
 import fcntl
 import gc
+import html
 import json
 import os
+import re
 import stat
 import threading
 from fractions import Fraction
@@ -55,6 +57,37 @@ def send_table(server, who="mara", name="clinic.csv", body=TABLE, **more):
 def post(server, path, fields, who="mara"):
     cookie = sign_in(server, who)
     return send(server, path, {"csrf": csrf(server, cookie), **fields}, cookie), cookie
+
+
+def test_the_check_speaks_of_the_fields_of_the_form_and_not_of_a_source_file(made):
+    send_table(made)
+    form = {**FORM, "other-1": "", "keys-1": "north", "rows_per_person": "1", "low-2": "5"}
+    send_table(made, name="twice.csv", body=TABLE + TABLE.partition("\n")[2])
+    page, _ = post(made, "/new/twice.csv/check", form)
+    told = re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]*>", "", page.text)))
+    assert 'rows with a key that is not listed are left out. Fill in "all others together as" to count them.' in told
+    assert 'people with more rows than "Rows of one person that count in full" are weighted down to it' in told
+    assert "values beyond the bounds count as the bounds. Take bounds from what the column means." in told
+    for other in ("`", "[file]", "other =", "SOURCE", "--epsilon"):
+        assert other not in told.partition("What becomes public")[0], other
+    again = html.unescape(look(made, "/new/twice.csv", sign_in(made, "mara")).text)
+    assert ">all others together as</label>" in again
+    assert ">Rows of one person that count in full</label>" in again
+
+
+def test_a_name_that_is_taken_is_told_before_it_is_served(made):
+    send_table(made)
+    page, _ = post(made, "/new/clinic.csv/check", {**FORM, "name": "visits"})
+    assert page.status == 409
+    assert "This name is taken" in page.text
+    assert "Serve visits" not in page.text
+
+
+def test_bounds_and_keys_of_one_column_are_told_apart(made):
+    send_table(made)
+    page, _ = post(made, "/new/clinic.csv/check", {**FORM, "keys-2": "1, 2"})
+    assert page.status == 400
+    assert "Bounds of cost and its keys were both given" in page.text
 
 
 def test_a_table_becomes_a_source_that_answers_without_a_restart(made, tables):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ...checking import PRIVATE, WEAKENS
+from ...checking import PRIVATE, SourceCheck
 from ...errors import LapwingError
 from ...source_file import source_name
 from ..declaring import MOST_COLUMNS, ROW, Declared, declared, said_again
@@ -34,6 +34,9 @@ _LATE = (
     "This table takes longer than the server allows. Nothing was charged. If it was being served, that goes on: look "
     "at your sources later."
 )
+_OTHERS, _MOST = "all others together as", "Rows of one person that count in full"
+"""What two fields of the form are called."""
+
 _Result = TypeVar("_Result")
 
 
@@ -74,14 +77,15 @@ async def check_page(request: Request, table: str) -> Response:
     def checked() -> dict[str, Any]:
         said = _declared(maker, person, table, form)
         public = declaration_of(said.text)
-        return {"declared": said, "public": public, "check": maker.check(person, said)}
+        check = maker.check(person, said)
+        return {"declared": said, "public": public, "check": check, "advice": _advice(check)}
 
     try:
         found = await _waited(request, checked)
     except (Refusal, LapwingError) as error:
         return await _form(request, table, form, _refusal(error))
     fields = [(name, value) for name, value in form.values().items() if name not in ("csrf", "confirmed")]
-    return render(request, "new-check.html", table=table, fields=fields, private=PRIVATE, weakens=WEAKENS, **found)
+    return render(request, "new-check.html", table=table, fields=fields, private=PRIVATE, **found)
 
 
 async def again_page(request: Request, table: str) -> Response:
@@ -123,7 +127,8 @@ async def _form(request: Request, table: str, form: Form, refusal: Refusal | Non
     return render(
         request, "new-table.html", 200 if refusal is None else refusal.status, table=table,
         columns=columns[:MOST_COLUMNS], more=max(len(columns) - MOST_COLUMNS, 0), recognised=found.recognised,
-        said=said_again(values), wrong="" if refusal is None else refusal.message, row=ROW,
+        others=_OTHERS, most_rows=_MOST, said=said_again(values), row=ROW,
+        wrong="" if refusal is None else refusal.message,
     )  # fmt: skip
 
 
@@ -131,6 +136,21 @@ async def _waited(request: Request, work: Callable[[], _Result]) -> _Result:
     """Do something with a table in its turn; give up waiting after the server's time for a request."""
     parts = parts_of(request)
     return await parts.planning.run_within(parts.settings.seconds, _LATE, caller_of(request).counted, work)
+
+
+def _advice(check: SourceCheck) -> list[dict[str, Any]]:
+    """Return what does not fit, in the words of the form: who fills it in has no terminal and no source file."""
+    return [
+        {"wrong": each.wrong, "column": each.column, "told": _told(f"{each.what}.  {each.todo}")}
+        for each in check.advice
+    ]
+
+
+def _told(text: str) -> str:
+    sentences = [each for each in text.split("  ") if "`" not in each and "[file]" not in each]
+    return (
+        " ".join(sentences).replace('Add other = "…"', f'Fill in "{_OTHERS}"').replace("rows_per_person", f'"{_MOST}"')
+    )
 
 
 def _refusal(error: Exception) -> Refusal:
