@@ -29,6 +29,15 @@ from .sources import Served, refuse_beside
 from .uploads import Folder, write_new
 
 _AS_USUAL = "Write it as CSV in UTF-8: the names of the columns in the first line, and a line for each row below."
+_AS_CSV = "Save it as CSV in UTF-8, with the program that wrote it, and send that file."
+
+_OTHER_FORMS = {
+    b"PK\x03\x04": "an Excel workbook or another ZIP file",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"PAR1": "a Parquet file",
+    b"%PDF": "a PDF file",
+}
+"""What a file is that begins like this."""
 
 
 class SourceMaker:
@@ -60,6 +69,12 @@ class SourceMaker:
 
     def check_upload(self, person: str, place: Path, name: str) -> None:
         """Refuse a table that has just arrived and cannot be read, and say why; no cell is in what is said."""
+        with place.open("rb") as file:
+            begin = file.read(8)
+        other = next((form for magic, form in _OTHER_FORMS.items() if begin.startswith(magic)), None)
+        if other is not None:
+            why = f'The table of "{name}" is {other}, and not CSV. Nothing was charged. {_AS_CSV}'
+            raise Refusal(400, "InvalidSource", f"{why} The file was not kept.")
         try:
             find_columns(str(place), place.stem)
         except (RequestError, EngineError) as error:

@@ -531,7 +531,8 @@ def test_a_folder_tells_only_of_sources_that_were_made_in_rooms(tmp_path):
         ("", "is empty"),
         ("name,40001\n", "as if its first line were a row"),
         ("name,secret\n", "there is no line below it"),
-        ("PK\x03\x04\x14 secret \x00\x00", "cannot be read"),
+        ("PK\x03\x04\x14 secret \x00\x00", "is an Excel workbook or another ZIP file, and not CSV"),
+        ("PAR1\x15\x04 secret", "is a Parquet file, and not CSV"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_when_it_arrives_and_nothing_of_it_is_kept(made, tables, body, why):
