@@ -49,9 +49,16 @@ print.lapwing_release <- function(x, ...) {
 
 print.lapwing_plan <- function(x, ...) {
   cat(printable(x$source), ": a plan for \u03b5 = ", printable(x$epsilon), "; nothing was read or charged\n", sep = "")
-  print(as.data.frame(x), ...)
+  frame <- as.data.frame(x) # exact texts, such as "200000/3"; people read decimals
+  for (name in c("sensitivity", "scale")) frame[[name]] <- vapply(as.character(frame[[name]]), decimal, 0)
+  print(frame, ...)
   for (note in x$notes) cat(printable(note, 1000L), "\n", sep = "")
   invisible(x)
+}
+
+decimal <- function(text) {
+  parts <- suppressWarnings(as.numeric(strsplit(text, "/", fixed = TRUE)[[1L]]))
+  if (length(parts) == 2L) parts[1L] / parts[2L] else parts[1L]
 }
 
 entries_frame <- function(entries) {

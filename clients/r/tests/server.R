@@ -37,6 +37,7 @@ stopifnot(identical(as.data.frame(visits$entry(answer$entry)), frame))
 stopifnot(identical(as.data.frame(visits$release(
   statistics = list(statistic("count", name = "n"), statistic("mean", "cost", name = "cost")), by = "ward", epsilon = 0.5
 ))$n, frame$n))
+stopifnot(grepl("/", as.data.frame(wanted)$scale), !any(grepl("[0-9]/[0-9]", capture.output(print(wanted)))))
 shown <- capture.output(print(answer), print(plan), print(visits))
 stopifnot(any(grepl("n_high", shown, fixed = TRUE)), any(grepl("nothing was read or charged", shown, fixed = TRUE)))
 
