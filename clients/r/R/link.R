@@ -87,6 +87,8 @@ escaped <- function(part) utils::URLencode(enc2utf8(as.character(part)), reserve
 
 is_text <- function(value) is.character(value) && length(value) == 1L && !is.na(value)
 
+is_number <- function(value) is.numeric(value) && length(value) == 1L && is.finite(value)
+
 # --- tokens ---
 
 found_token <- function(token_file) {

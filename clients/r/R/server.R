@@ -24,6 +24,9 @@ print.lapwing_server <- function(x, ...) {
 # How many entries of a ledger a server is asked for at once.
 .most <- 1000
 
+# How many entries are read of one list.
+.most_listed <- 1e6
+
 new_source <- function(link, name) {
   if (!is_text(name) || !nzchar(name)) fail("InvalidParameter", "name is the name of a source: see $sources().")
   described <- call_server(link, "GET", c("sources", name))
@@ -37,14 +40,20 @@ new_source <- function(link, name) {
   # All entries in their order, page by page from the last one.
   all_entries <- function(to) {
     entries <- list()
-    before <- NULL
+    before <- Inf
     repeat {
-      told <- get(to, query = c(list(most = whole(.most)), if (!is.null(before)) list(before = whole(before))))
-      entries <- c(told[["entries"]], entries)
+      told <- get(to, query = c(list(most = whole(.most)), if (is.finite(before)) list(before = whole(before))))
+      page <- told[["entries"]]
       older <- told[["before"]]
+      numbers <- c(vapply(page, function(each) if (is_number(each[["entry"]])) as.numeric(each[["entry"]]) else NA_real_, 0), before)
+      # a page that others follow is full and begins where the next one ends, or a server could go on for ever
+      fits <- !anyNA(numbers) && all(diff(numbers) > 0) &&
+        (is.null(older) || (is_number(older) && older >= 1 && length(page) == .most && older == numbers[1L]))
+      if (!fits) fail("ServerError", paste("The server's answer cannot be read.", .which))
+      entries <- c(page, entries)
       if (is.null(older)) return(entries)
-      if (!is.numeric(older) || length(older) != 1L || older < 1 || (!is.null(before) && older >= before)) {
-        fail("ServerError", paste("The server's answer cannot be read.", .which))
+      if (length(entries) > .most_listed) {
+        fail("ServerError", "The server lists more than 1,000,000 entries. They are where the ledger is, too: lapwing ledger.")
       }
       before <- older
     }

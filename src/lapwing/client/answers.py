@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from .. import exact
+from ..errors import ServerError
 from ..ledger.entry import Budget, Entry
 from ..ledger.listing import MOST
 from ..ledger.requests import LONGEST_REASON, CapRequest
@@ -20,21 +22,34 @@ T = TypeVar("T")
 
 _LONGEST_TEXT = 200
 
+MOST_LISTED = 10**6
+"""How many entries are read of one list."""
+
 
 def all_entries(link: Link, *path: str) -> tuple[Mapping[str, Any], list[Entry]]:
-    """Return the newest page of a list of entries, and the entries of all pages in their order."""
+    """Return the newest page of a list of entries, and the entries of all pages in their order.
+
+    A page that others follow is full, its entries rise, and it begins where the next one ends: no server can go on for
+    ever by saying little.
+    """
     newest: Mapping[str, Any] | None = None
     pages, before = list[list[Entry]](), None
     while True:
         told = link.get(*path, before=before, most=MOST)
         newest = newest or told
         with reading():
-            pages.append([entry_of(each) for each in told["entries"]])
-            older = or_none(whole_of, told["before"])
+            page, older = [entry_of(each) for each in list_of(told["entries"])], or_none(whole_of, told["before"])
+            numbers = [each.number for each in page] + ([] if before is None else [before])
+            if any(one >= next_ for one, next_ in pairwise(numbers)):
+                raise ValueError
+            pages.append(page)
             if older is None:
                 return newest, [entry for page in reversed(pages) for entry in page]
-            if older < 1 or (before is not None and older >= before):  # it would never end
+            if len(page) != MOST or older != page[0].number or older < 1:
                 raise ValueError
+        if len(pages) * MOST > MOST_LISTED:
+            advice = "They are where the ledger is, too: `lapwing ledger`."
+            raise ServerError(f"The server lists more than {MOST_LISTED:,} entries", advice)
         before = older
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.client import answers
-from lapwing.client.link import Link
+from lapwing.client.link import Link, Told
 from lapwing.client.remote import RemoteSource
 from lapwing.client.token_file import found_token
 from lapwing.source import Source
@@ -131,11 +131,45 @@ def test_history_and_entries_are_everything_page_by_page(live, folder, monkeypat
         ]
 
 
-@pytest.mark.parametrize("before", [[5, 5], [5, 6], [0], [-1], [5, "4"], [True], [1.5]])
-def test_a_server_whose_pages_never_end_is_refused(live, monkeypatch, before):
-    ana, told = live()("ana")["visits"], iter(before)
-    monkeypatch.setattr(Link, "get", lambda *path, **query: {"entries": [], "before": next(told)})
+def page(*numbers, before=None):
+    """Return a page of entries, as a server sends it."""
+    return {"entries": [{"entry": number} for number in numbers], "before": before}
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        [page(5, 6, before=5), page(5, 6, before=5)],
+        [page(5, 6, before=5), page(6, 7, before=6)],
+        [page(5, 6, before=5), page(3, 4, before="3")],
+        [page(5, 6, before=True)],
+        [page(5, 6, before=5.0)],
+        [page(0, 1, before=0)],
+        [page(-1, 1, before=-1)],
+        [page(before=10**18), page(before=10**18 - 1)],
+        [page(6, before=6)],
+        [page(5, 6, before=4)],
+        [page(6, 5, before=6)],
+        [page(5, 5, before=5)],
+        [page(5, 6, before=5), page(4, 5)],
+        [{"entries": {"entry": 5}, "before": None}],
+    ],
+)
+def test_a_server_whose_pages_never_end_or_do_not_follow_is_refused(live, monkeypatch, pages):
+    ana, told = live()("ana")["visits"], iter(pages)
+    monkeypatch.setattr(answers, "MOST", 2)
+    monkeypatch.setattr(Link, "get", lambda *path, **query: Told(next(told)))
     with pytest.raises(lw.errors.ServerError, match=r"^The server's answer cannot be read\."):
+        ana.history()
+
+
+def test_a_list_that_is_too_long_is_refused(live, monkeypatch):
+    ana = live()("ana")["visits"]
+    monkeypatch.setattr(answers, "MOST", 2)
+    monkeypatch.setattr(answers, "MOST_LISTED", 10)
+    end = iter(range(10**6, 0, -2))
+    monkeypatch.setattr(Link, "get", lambda *path, **query: Told(page((last := next(end)) - 1, last, before=last - 1)))
+    with pytest.raises(lw.errors.ServerError, match=r"^The server lists more than 10 entries\."):
         ana.history()
 
 

@@ -1,9 +1,13 @@
 """The R package of ``clients/r``, installed into a new library and run against a real server."""
 
+import json
 import os
 import shutil
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -17,7 +21,8 @@ NEEDED = 'stopifnot(requireNamespace("httr2", quietly = TRUE), requireNamespace(
 
 def run(*words, folder, **more):
     env = {**os.environ, "LC_ALL": "C.UTF-8", "R_LIBS": str(folder / "library"), **more}
-    env.pop("LAPWING_TOKEN", None)
+    if "LAPWING_TOKEN" not in more:
+        env.pop("LAPWING_TOKEN", None)
     done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout + done.stderr
 
@@ -45,6 +50,52 @@ def served(folder):
         (tokens / name).write_text(token)
     yield {"LAPWING_TEST_URL": server.url, "LAPWING_TEST_TOKENS": str(tokens)}
     server.kill()
+
+
+@pytest.fixture
+def endless():
+    """The address of a server that lists entries without an end: pages of nothing, or of all that was asked for."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            parts = urlsplit(self.path)
+            asked = {name: int(value) for name, (value,) in parse_qs(parts.query).items()}
+            before = asked.get("before", 10**9)
+            full = range(before - asked.get("most", 0), before) if parts.path.endswith("/ledger") else []
+            told = {"name": "visits", "entries": [{"entry": each} for each in full]}
+            told["before"] = full[0] if full else before - 1
+            body = json.dumps(told).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_r_does_not_read_pages_without_an_end(library, endless):
+    code = f"""
+    library(lapwing)
+    environment <- asNamespace("lapwing")
+    unlockBinding(".most_listed", environment)
+    assign(".most_listed", 2500, envir = environment)
+    visits <- lapwing_connect("{endless}")[["visits"]]
+    for (list in list(visits$history, visits$entries)) cat(conditionMessage(tryCatch(list(), error = identity)), "\\n")
+    """
+    status, said = run("Rscript", "--vanilla", "-e", code, folder=library, LAPWING_TOKEN="lapwing_token")
+    assert status == 0, said
+    nothing, full = said.strip().splitlines()[-2:]
+    assert nothing.startswith("The server's answer cannot be read.")
+    assert full.startswith("The server lists more than")
 
 
 def test_what_needs_no_server(library):
