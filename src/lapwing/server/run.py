@@ -53,6 +53,7 @@ def _config(uvicorn: Any, app: Application, settings: Settings) -> Any:
         log_config=None,
         log_level="warning",
         server_header=False,
+        http="h11",  # httptools, taken if it is there, has no limit for headers
         proxy_headers=False,
         ws="none",
         limit_concurrency=_CONNECTIONS,

@@ -2,9 +2,13 @@
 
 import errno
 import socket
+import sys
 from contextlib import ExitStack
+from types import ModuleType
 
 import pytest
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lapwing.errors import ServerError
 from lapwing.server import run
@@ -110,3 +114,16 @@ def test_the_socket_is_listening_when_serving_is_told(monkeypatch, port):
     with pytest.raises(Stopped):
         run.serve(settings, tell)
     assert reached == [f"Serving visits on http://127.0.0.1:{port}"]
+
+
+def test_what_reads_requests_does_not_depend_on_what_else_is_installed(monkeypatch, tmp_path):
+    """Uvicorn takes httptools if it is there, which has no limit for headers."""
+    for name in ("uvicorn.protocols.http.auto", "uvicorn.protocols.http.httptools_impl"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "httptools", ModuleType("httptools"))
+    made = settings_of(None, {"sources": ["visits.toml"], "access": str(tmp_path / "access.sqlite")})
+
+    async def application(scope, receive, send):
+        raise AssertionError("a request was sent")
+
+    assert run._config(uvicorn, application, made).http_protocol_class is H11Protocol
