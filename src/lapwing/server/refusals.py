@@ -86,14 +86,6 @@ def note(error: Exception) -> None:
         log.error("%s", type(error).__name__)
 
 
-def note(error: Exception) -> None:
-    """Write an error to the log of the server; if nobody expected it, only its kind: its text may quote a cell."""
-    if isinstance(error, LapwingError):
-        log.error("%s: %s", type(error).__name__, error)
-    else:
-        log.error("%s", type(error).__name__)
-
-
 def refusal_of(error: LapwingError, served: Served | None = None) -> Refusal:
     """Return what a client is told about an error."""
     name = type(error).__name__
