@@ -2542,6 +2542,22 @@ MUTANTS = (
         ' for part in release.answer["cells"]]},\n',
     ),
     Mutant(
+        "the names that somebody gave are told to another one who asks the same",
+        "T48",
+        "doors/server",
+        "server/asking.py",
+        "    own = entry is None or entry.analyst == release.analyst\n",
+        "    own = True\n",
+    ),
+    Mutant(
+        "who completes a question of somebody else gives it names",
+        "T48",
+        "doors/server",
+        "release/pipeline.py",
+        "noisy() if own else unnamed(noisy())",
+        "noisy()",
+    ),
+    Mutant(
         "a token that is limited to some sources gives the roles of all",
         "T48",
         "doors/server",

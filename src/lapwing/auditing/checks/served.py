@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidRequest, MissingLibrary
 from ...optional import library
+from ...release.pipeline import question
 from ...source import Source
 from ..finding import Finding, first_of
 from ..room import Room
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _ASKED = "SELECT k, COUNT(*) AS n, SUM(x) AS total FROM t GROUP BY k"
 _QUARTER = {"sql": _ASKED, "epsilon": "0.25", "record": True}
+_UNNAMED = {**_QUARTER, "sql": "SELECT k, COUNT(*), SUM(x) FROM t GROUP BY k"}
 _SOURCE = """
 name = "{name}"
 table = "{name}.csv"
@@ -55,7 +57,8 @@ class _Asked:
         self._files = [_write(folder, name) for name in ("t", "u")]
         self._ledgers = [Source.open(file).make_ledger() for file in self._files]
         for ledger in self._ledgers:
-            ledger.add_analyst("ana", 2)
+            for name in ("ana", "olga"):
+                ledger.add_analyst(name, 2)
         self.wrong: dict[str, list[str]] = {"charges": [], "budgets": [], "permissions": [], "canaries": []}
 
     def findings(self) -> Iterator[Finding]:
@@ -80,6 +83,7 @@ class _Asked:
     async def _ask(self, server: AuditedServer) -> None:
         await self._charges(server)
         await self._permissions(server)
+        await self._completed(server)
         await self._failures(server)
 
     async def _charges(self, server: AuditedServer) -> None:
@@ -136,6 +140,9 @@ class _Asked:
             if (answer.status, answer.text, answer.headers) != (other.status, other.text, other.headers):
                 wrong.append(f"{who} had status {answer.status} from {method} {address}")
         await self._unchecked(server)
+        same = _read(await server.ask("olga", _UNNAMED))  # what ana asked, without her names
+        if same.get("repeated") is not True or set(same.get("answer", ())) != {"cells"}:
+            wrong.append("of a question that somebody else asked, more than the noisy numbers was told")
         if (ledger.head, self._ledgers[1].head) != before:
             wrong.append("a refused question left an entry in the ledger")
 
@@ -157,6 +164,18 @@ class _Asked:
             except Refusal:
                 continue
             self.wrong["permissions"].append(f"a question of ε = {epsilon} was charged without its job or token")
+
+    async def _completed(self, server: AuditedServer) -> None:
+        """Complete a question that another was charged for, and give it names."""
+        from ...server.asking import Inquiry, ReleaseBody
+
+        asking = ReleaseBody.model_validate({**_UNNAMED, "epsilon": "0.125"})
+        asked = question(Inquiry(server.app.sources["t"], "ana", asking).plan)
+        charged = self._ledgers[0].charge(asked, "0.125", analyst="ana")
+        told = _read(await server.ask("olga", {**_QUARTER, "epsilon": "0.125"}))
+        kept = self._ledgers[0].entry(charged.number)
+        if told.get("completed") is not True or kept is None or set(kept.answer) != {"cells"}:
+            self.wrong["permissions"].append("who completed a question of somebody else gave it names")
 
     async def _failures(self, server: AuditedServer) -> None:
         """Ask while the table has gone, and look at the metrics."""
