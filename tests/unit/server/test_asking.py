@@ -121,6 +121,18 @@ def test_who_completes_a_question_of_somebody_else_gives_it_no_names(server, mon
     assert ALIAS not in mine.text
 
 
+def test_a_plan_says_what_share_is_beyond_the_bounds_that_an_owner_found_and_no_more_of_them(server, folder):
+    mean = {"sql": "SELECT AVG(cost) FROM visits", "epsilon": "0.1"}
+    before = server.post("/api/v1/sources/visits/plan", "ana", mean).json["clipped"][0]
+    assert (before["share"], before["entry"]) == (None, None)
+    found = Source.open(folder / "visits.toml").bounds("cost", epsilon=1)
+    told = server.post("/api/v1/sources/visits/plan", "ana", mean).json["clipped"][0]
+    share = found.beyond(Fraction(0), Fraction(100))
+    assert told["entry"] == found.release.entry
+    assert (told["share"]["value"], told["share"]["low"], told["share"]["high"]) == share
+    assert server.get(f"/api/v1/sources/visits/entries/{told['entry']}", "ana").status == 404
+
+
 def test_views_of_an_answer_are_free(server):
     first = server.release("ana").json
     spent = server.ledger.spent
