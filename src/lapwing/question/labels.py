@@ -13,6 +13,7 @@ from ..errors import ConflictingParameters, InvalidParameter, InvalidRequest
 
 LONGEST = 200
 _FORMULA = ("=", "+", "-", "@")
+NAME = f"a printable text of at most {LONGEST} characters"
 _TEXT = f"a printable text of 1 to {LONGEST} characters, without spaces at its ends"
 
 
@@ -21,6 +22,11 @@ def is_harmless(text: object) -> bool:
     if not isinstance(text, str) or not 0 < len(text) <= LONGEST or text != text.strip():
         return False
     return text.isprintable() and not text.startswith(_FORMULA)
+
+
+def is_name(given: object) -> bool:
+    """Return whether a number or key may be called this: printable and not long, since ledgers keep it for good."""
+    return isinstance(given, str) and bool(given.strip()) and given.isprintable() and len(given) <= LONGEST
 
 
 def shown_text(given: object, name: str) -> str | None:

@@ -34,6 +34,7 @@ from .conditions import named_in as named_in
 from .conditions import negated as negated
 from .expression import ONE, ZERO, Choose, Expression, Named, multiplied
 from .foreign_objects import refuse_no_text
+from .labels import NAME, is_name
 from .schema import MOST_BINS, Column, Schema
 from .spelling import Value as Value
 from .spelling import literal as literal
@@ -181,8 +182,8 @@ def _statistic(
         raise InvalidParameter(weight, "weight", allowed)
     if weight is not None and not isinstance(weight, str):
         raise InvalidParameter(weight, "weight", "the name of a column of weights, or an expression")
-    if name is not None and (not isinstance(name, str) or not name.strip() or not name.isprintable()):
-        raise InvalidParameter(name, "name", "a printable text")
+    if not (name is None or is_name(name)):
+        raise InvalidParameter(name, "name", NAME)
     return Statistic(
         kind,
         column,

@@ -15,6 +15,7 @@ from .. import exact
 from ..errors import InvalidParameter, UnsupportedQuery
 from ..exact import Number
 from .condition import numeral, only
+from .labels import NAME, is_name
 from .query import Statistic
 
 _LARGEST = Fraction(10**100)
@@ -45,8 +46,8 @@ def ratio(
     by = exact.finite(factor, "factor")
     if not 1 / _LARGEST <= abs(by) <= _LARGEST:
         raise InvalidParameter(factor, "factor", "other than 0, and from 10^-100 to 10^100 in size")
-    if name is not None and (not isinstance(name, str) or not name.strip() or not name.isprintable()):
-        raise InvalidParameter(name, "name", "a printable text")
+    if not (name is None or is_name(name)):
+        raise InvalidParameter(name, "name", NAME)
     wanted = None if error is None else exact.positive(error, "error")
     return Statistic("ratio", parts=(numerator, denominator), factor=by, error=wanted, name=name)
 

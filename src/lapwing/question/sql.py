@@ -32,6 +32,7 @@ from .derived import check_computable
 from .expression import ONE, Choose
 from .foreign_objects import refuse_no_text
 from .grouping import grouping_keys, grouping_of, is_grouping, is_key, key_of
+from .labels import NAME, is_name
 from .literals import check_expression, check_literals
 from .quantiles import quantile_of
 from .query import Condition, Query, Statistic, elementary, named, quoted
@@ -379,8 +380,8 @@ def _aliased(item: exp.Expression) -> tuple[str | None, exp.Expression]:
     if not isinstance(item, exp.Alias):
         return None, item
     only(item, "this", "alias")
-    if not item.alias.strip() or not item.alias.isprintable():
-        raise UnsupportedQuery("a name that cannot be printed", "Give a name such as AS visits.")
+    if not is_name(item.alias):
+        raise UnsupportedQuery(f"a name that is not {NAME}", "Give a name such as AS visits.")
     return item.alias, item.this
 
 

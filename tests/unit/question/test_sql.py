@@ -481,3 +481,15 @@ def test_a_long_list_of_statistics_is_refused_before_it_is_worked_on(monkeypatch
     items = ", ".join(f"COUNT(*) AS c{i}" for i in range(3000))
     with pytest.raises(errors.TooLarge, match="number of statistics is 3000, and at most 100"):
         parse(text.format(items), SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["x" * 201, "", " ", "a\nb", "\ud800"])
+def test_a_name_that_a_ledger_would_keep_for_good_is_printable_and_not_long(name):
+    for make in (lw.count, lambda **given: lw.ratio(lw.sum("x"), lw.count(), **given)):
+        with pytest.raises(errors.InvalidParameter, match="a printable text of at most 200 characters"):
+            make(name=name)
+    for text in (f'SELECT COUNT(*) AS "{name}" FROM t', f'SELECT key AS "{name}", COUNT(*) FROM t GROUP BY key'):
+        with pytest.raises(errors.RequestError):
+            parse(text, SCHEMA)
+    longest = "x" * 200
+    assert parse(f"SELECT COUNT(*) AS {longest} FROM t", SCHEMA).statistics[0].name == longest
