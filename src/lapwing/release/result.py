@@ -167,7 +167,7 @@ class Release(Afterwards):
 
     @cached_property
     def _without_bars(self) -> set[str]:
-        """The names of quantiles that were asked for without intervals: their bars are the column's bounds."""
+        """The names of numbers without bars: quantiles asked for without intervals, and those of fitted tables."""
         plan = self.plan
         return {
             str(each.name)
@@ -437,9 +437,11 @@ class Release(Afterwards):
 
     def _about_numbers(self) -> list[str]:
         bars = f"{percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
-        bounds = "; values beyond the declared bounds count as the bounds" if self.plan.bounded else ""
+        any_bars = any(each.name not in self._without_bars for each in self.plan.query.statistics)
+        bounds = ["values beyond the declared bounds count as the bounds"] if self.plan.bounded else []
         notes = [] if self.private else ["NOT PRIVATE: made with noise for tests."]
-        notes.append(f"{bars}{bounds}.")
+        if said := "; ".join([bars] * any_bars + bounds):
+            notes.append(f"{said[0].upper()}{said[1:]}.")
         if self._without_bars and self.plan.several is None:
             notes.append("Quantiles were asked for without intervals.")
         elif any(0 < (each.level or 0) < 1 for each in self.plan.query.statistics):

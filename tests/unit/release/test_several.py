@@ -459,6 +459,18 @@ def test_the_view_without_negative_numbers_adds_up_in_every_form(people, rounded
         assert view["count"].value.dtype == np.int64
 
 
+def test_what_has_no_bar_is_not_said_to_have_one(people):
+    counts = asked(people, lw.count(), by=lw.cube("sex", "edu"))
+    assert counts.notes[0] == "NOT PRIVATE: made with noise for tests."
+    assert "95 % error bars." in counts.notes
+    assert not any("% error bars" in note for note in counts.nonnegative().notes)
+    assert any("without error bars" in note for note in counts.nonnegative().notes)
+    both = asked(people, lw.sum("hours"), lw.mean("hours"), by=lw.cube("sex", "edu")).nonnegative()
+    assert "95 % error bars; values beyond the declared bounds count as the bounds." in both.notes
+    sums = asked(people, lw.sum("hours"), by=lw.cube("sex", "edu")).nonnegative()
+    assert "Values beyond the declared bounds count as the bounds." in sums.notes
+
+
 def test_synthetic_rows_have_the_tables_of_the_view(people):
     answer = asked(people, lw.count(), by=lw.cube("sex", "edu"))
     view, rows = answer.nonnegative(rounded=True), answer.to_rows()
