@@ -75,7 +75,8 @@ class Folder:
     def room(self, person: str) -> Path:
         """Return the room of a person, made if it is not there."""
         room = self.place / checked_person(person)
-        room.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            room.mkdir(mode=0o700, parents=True)
         if not stat.S_ISDIR(room.lstat().st_mode):
             raise not_allowed()
         return room

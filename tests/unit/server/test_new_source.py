@@ -301,6 +301,12 @@ def test_T50_no_name_leads_out_of_the_room(made, tables, name):
     assert not [each for each in tables.rglob("*") if each.is_file() and each.name != LOCK]
 
 
+def test_someone_called_like_a_file_of_the_folder_has_no_room(made, tables):
+    (tables / "mara").write_text(TABLE)
+    assert look(made, "/new", sign_in(made, "mara")).status == 404
+    assert send_table(made).status == 404
+
+
 @pytest.mark.parametrize("table", ["..%2Fvisits.csv", "visits.csv", "%2Fetc%2Fpasswd", "clinic.toml", "link.csv", "."])
 def test_T50_no_address_of_a_table_leads_to_another_file(made, tables, folder, table):
     (tables / "mara").mkdir(parents=True)
