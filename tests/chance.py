@@ -623,6 +623,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_a_server_from_its_start_to_its_end": CHARGES,
         "test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs": CHARGES,
         "test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read": NO_NOISE,
+        "test_what_is_no_request_leaves_one_line_of_json_in_the_log": NO_NOISE,
         "test_tls_is_verified": NO_NOISE,
     },
     "tests/unit/server/test_deploy.py": {

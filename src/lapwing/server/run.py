@@ -32,7 +32,7 @@ def serve(settings: Settings, tell: Callable[[str], object]) -> None:
     with ExitStack() as taken:
         sockets = take_port(settings.host, settings.port, taken)
         app = Application(settings)
-        for name in ("lapwing.server", "lapwing.engine"):
+        for name in ("lapwing.server", "lapwing.engine", "uvicorn.error"):
             logging.getLogger(name).addHandler(Failures())
         config = _config(uvicorn, app, settings)
         listen(sockets, settings.host, settings.port)

@@ -55,6 +55,16 @@ def test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read(serv
     assert b"ana" not in got
 
 
+def test_what_is_no_request_leaves_one_line_of_json_in_the_log(serve):
+    server = serve()
+    port = int(server.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as link:
+        link.sendall(b"no request of HTTP\r\n\r\n")
+        assert link.recv(65536).startswith(b"HTTP/1.1 400 ")
+    _, said = server.end()
+    assert [json.loads(line)["log"] for line in said.splitlines()[1:]] == ["uvicorn.error"]
+
+
 def test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs(serve, folder):
     server = serve(config="lease_seconds = 1")
     link = server.connect("ana")._link
