@@ -464,7 +464,7 @@ def test_what_was_found_can_be_declared_in_python_and_in_a_file(tmp_path):
     (tmp_path / "f.toml").write_text(head + found.to_toml("rest"))
     opened = lw.Source.open(tmp_path / "f.toml")
     assert opened.schema.columns["key"] == found.column("rest")
-    assert opened.ledger.delta.total == F(1, 10**6)
+    assert opened.make_ledger().delta.total == F(1, 10**6)
 
 
 @pytest.mark.parametrize(
@@ -524,7 +524,8 @@ def test_T24_a_rare_key_appears_nowhere_also_when_the_engine_fails(form, tmp_pat
 def test_a_recorded_answer_that_does_not_fit_is_refused(tmp_path):
     source = source_of(tmp_path)
     plan = source.plan_keys("key", epsilon=1, delta="1e-8")
-    source.ledger.record(source.make_ledger().charge(plan.question(), 1, "1e-8"), {"keys": ["a"], "counts": []})
+    ledger = source.make_ledger()
+    ledger.record(ledger.charge(plan.question(), 1, "1e-8"), {"keys": ["a"], "counts": []})
     with pytest.raises(errors.LedgerError, match="does not fit"):
         source.discover("key", epsilon=1, delta="1e-8")
 
