@@ -21,9 +21,29 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$(\n\n?(?=```))?", re.DOTALL | re.MULTI
 
 def fits(shown, printed):
     """Say whether what was printed is what a page shows, in which … stands for anything."""
-    lines = [re.escape(line.strip()).replace("…", ".*") for line in shown.strip().splitlines()]
-    whole = r"\s*".join(f"(?s:{line})" if line == ".*" else line for line in lines)
-    return re.fullmatch(re.sub(r"(\\ )+", r"\\s+", whole), printed.strip()) is not None
+    rows, lines = ([" ".join(each.split()) for each in text.splitlines() if each.strip()] for text in (shown, printed))
+    ends = {0}  # after how many printed lines the shown ones may end
+    for row in rows:
+        if row == "…" and ends:
+            ends = set(range(min(ends), len(lines) + 1))
+        else:
+            ends = {end + 1 for end in ends if end < len(lines) and fits_line(row, lines[end])}
+    return len(lines) in ends
+
+
+def fits_line(shown, printed):
+    """Say the same of one line, by taking each piece between two … where it comes first."""
+    first, *pieces = shown.split("…")
+    if not pieces:
+        return shown == printed
+    *inner, last = pieces
+    at = len(first)
+    for piece in inner:
+        found = printed.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return printed.startswith(first) and printed.endswith(last) and at + len(last) <= len(printed)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +56,10 @@ def fits(shown, printed):
         ("a\n…\nb", "a\n1\n2\nb", True),
         ("a", "a\nb", False),
         ("± …", "± 3", True),
+        ("a … b … c", "a 1 b 2 b 3 c", True),
+        ("ab…ba", "aba", False),
+        ("…\na\n…", "b\nc", False),
+        ("… x\n" * 60 + "y", "1 x\n" * 60 + "z", False),  # at once, too
     ],
 )
 def test_three_dots_stand_for_what_varies_and_for_nothing_else(shown, printed, good):
