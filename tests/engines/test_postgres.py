@@ -635,7 +635,7 @@ def test_every_type_is_read_as_declared_or_refused_before_the_charge(postgres, t
     for i, kind in enumerate(READABLE):
         for declared in KINDS:
             source = make(tmp_path, f"{postgres}#t", person=None, rows_per_person=None, columns={f"c{i}": declared})
-            before = source.ledger.spent
+            before = source.make_ledger().spent
             if declared in READABLE[kind]:
                 source.release(lw.count(f"c{i}"), epsilon="0.1")
                 continue
