@@ -98,7 +98,6 @@ def choose(
     costs: Mapping[Axes, float] | None = None,
     weights: Mapping[Axes, float] | None = None,
     objective: str = "mean",
-    evidence: Mapping[Axes, float] | None = None,
     chain: Chain | None = None,
 ) -> Strategy:
     """Return which tables to measure, with their shares of ε (claim U4).
@@ -109,7 +108,6 @@ def choose(
         costs: the sensitivity of each table, relative to the others; 1 where nothing is given.
         weights: how much the variance of each asked table counts; 1 where nothing is given.
         objective: "mean" of the variances over the tables, "minimax" for the largest, "cells" for the mean over cells.
-        evidence: variances of tables that are known already, at ε = 1 for all tables together.
         chain: columns that lie within each other; then each table holds at most one of them.
     """
     tables = sorted(set(asked), key=lambda table: (len(table), table))
@@ -118,7 +116,7 @@ def choose(
     sensitivities = np.array([(costs or {}).get(table, 1.0) for table in candidates], dtype=np.float64)
     if not (np.isfinite(sensitivities) & (sensitivities > 0)).all():
         raise InvalidParameter(Shown("a sensitivity that is not positive"), "costs", "a positive number for each table")
-    workload = Workload(shape, tables, candidates, evidence or {}, chain)
+    workload = Workload(shape, tables, candidates, chain)
     rows = _WORK // workload.size
     places = {table: place for place, table in enumerate(candidates)}
     parts = [[places[part] for part in _parts(table, chain) if part in places] for table in candidates]

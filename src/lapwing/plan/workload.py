@@ -6,7 +6,7 @@ and with a chain a level), spreads are 1/S or those of a tree, and V = K·spread
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,7 +39,6 @@ class Workload:
         shape: the number of keys of each column.
         asked: the tables asked for.
         candidates: the tables that may be measured.
-        evidence: variances of tables that are known already.
         chain: columns that lie within each other, if there are such.
     """
 
@@ -51,7 +50,6 @@ class Workload:
         shape: Sequence[int],
         asked: Sequence[Axes],
         candidates: Sequence[Axes],
-        evidence: Mapping[Axes, float],
         chain: Chain | None = None,
     ) -> None:
         self._nodes = None if chain is None else _Nodes(chain)
@@ -60,7 +58,7 @@ class Workload:
         parts = closure(tuple(i for i in table if i in alive) for table in asked)
         self._shape = len(parts), levels
         keys = np.array([shape[i] if i in alive else 1 for i in range(len(shape))], dtype=np.float64)
-        small, wanted, large, known = (_incidence(each, keys) for each in (parts, asked, candidates, list(evidence)))
+        small, wanted, large = (_incidence(each, keys) for each in (parts, asked, candidates))
 
         def apart(matrix: Floats, tables: Iterable[Axes]) -> Floats:
             """Return a row for each part and level, where only tables of this level count."""
@@ -73,7 +71,6 @@ class Workload:
         effects = apart(_spread(small, wanted, keys, 2) * centred[:, None], asked)
         self._gains, self._gains_back = _Matrix(gains.T), _Matrix(gains)
         self._effects, self._effects_back = _Matrix(effects), _Matrix(effects.T)
-        self._given = _evidence(apart(_spread(small, known, keys, 1), evidence), evidence)
         self.needs = _needs(small, wanted, large, asked, candidates, chain)
 
         self.size = min(gains.size, _SPARSE * int(np.count_nonzero(gains))) + (
@@ -87,7 +84,7 @@ class Workload:
         The function takes the derivatives of any number with respect to the variances, and returns those with respect
         to the precisions, both row by row, without their minus sign.
         """
-        inner = self._gains.times(precisions) + self._given
+        inner = self._gains.times(precisions)
         spreads, back = _alone(inner) if self._nodes is None else self._nodes.spreads(inner.reshape(-1, *self._shape))
 
         def gradients(by_variance: Floats) -> Floats:
@@ -149,12 +146,6 @@ def _spread(small: Sets, large: Sets, keys: Floats, power: int) -> Floats:
     logs = np.log(keys)
     beyond: Floats = (large @ logs)[None, :] - (small @ logs)[:, None]
     return np.where(_within(small, large), np.exp(-power * np.maximum(beyond, 0.0)), 0.0)
-
-
-def _evidence(gains: Floats, evidence: Mapping[Axes, float]) -> Floats:
-    """Return the precision of each part that is known already; what has no variance is as good as known exactly."""
-    precisions = np.array([1 / max(variance, _NOTHING) for variance in evidence.values()], dtype=np.float64)
-    return np.asarray(gains @ precisions)
 
 
 def _needs(
