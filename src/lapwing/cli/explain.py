@@ -11,7 +11,7 @@ import click
 from .. import sensitivity as catalogue
 from ..exact import text
 from .output import confidence_option, format_option, print_json, rows_on_terminal, source_argument
-from .recorded import recorded
+from .recorded import recorded, recorded_release
 from .remote import opened_source
 
 if TYPE_CHECKING:
@@ -30,13 +30,24 @@ _SHOWN_TABLES = 40
 @click.command()
 @source_argument
 @click.argument("entry", type=int)
+@click.option(
+    "--with",
+    "others",
+    metavar="ENTRY",
+    type=int,
+    multiple=True,
+    help="Combine its numbers with those of another entry, at no charge; may be repeated.",
+)
 @confidence_option
 @format_option
-def explain(source: str, entry: int, confidence: str, form: str) -> None:
+def explain(source: str, entry: int, others: tuple[int, ...], confidence: str, form: str) -> None:
     """Show how ENTRY of the ledger was made: query, SQL, sensitivity, noise, error bars, and the answer.
+
+    With --with, the answer is the best estimate from both entries; they have the same source, rows and statistics.
 
     \b
     lapwing explain visits.toml 2
+    lapwing explain visits.toml 4 --with 2
     """
     from ..release.bounds import Bounds
     from ..release.discover import Discovery
@@ -44,7 +55,7 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     from ..release.rows_per_person import RowsPerPerson
 
     opened = opened_source(source)
-    found = recorded(opened, entry)
+    found = recorded_release(opened, entry) if others else recorded(opened, entry)
     if isinstance(found, Discovery):
         keys = replace(found.at(confidence), plan=found.plan.on(opened.dialect))
         if form == "json":
@@ -62,11 +73,14 @@ def explain(source: str, entry: int, confidence: str, form: str) -> None:
     made = found.release if isinstance(found, Bounds) else found
     made = replace(made.at(confidence), plan=made.plan.on(opened.dialect))
     shown = found if isinstance(found, Bounds) else made
+    if isinstance(shown, Release) and others:
+        shown = shown.combined(*(recorded_release(opened, each) for each in others))
     if form == "json":
         print_json(plan=made.plan.to_dict(), release=shown.to_dict())
     else:
         answer = shown.to_text(rows_on_terminal()) if isinstance(shown, Release) else str(shown)
-        click.echo(_stages(made.plan, made, answer))
+        entries = shown.entries if isinstance(shown, Release) and others else ()
+        click.echo(_stages(made.plan, made, answer, entries))
 
 
 def _instead(plan: Plan, statistic: Statistic) -> list[str]:
@@ -151,7 +165,9 @@ def _of_tables(several: SeveralTables, part: Part) -> list[str]:
     return [*told[:_SHOWN_TABLES], *([f"     … {more:,} more tables: see --format json"] if more > 0 else [])]
 
 
-def _stages(plan: Plan, made: Release, answer: str) -> str:
+def _stages(plan: Plan, made: Release, answer: str, entries: tuple[int, ...]) -> str:
+    from ..release.recorded import entries_text
+
     schema = plan.schema
     lines = _first_stages(schema, plan.query.text, f"ε = {text(plan.epsilon)}", made.entry)
     if schema.person is not None:
@@ -174,7 +190,9 @@ def _stages(plan: Plan, made: Release, answer: str) -> str:
     for statistic in plan.query.statistics:
         lines += _instead(plan, statistic)
     how = "and public parameters alone (claim R1)"
-    if plan.several is not None:
+    if entries:
+        how = f"of {entries_text(entries)} and public parameters alone (claims R1, U1, U3 and U9)"
+    elif plan.several is not None:
         how = "of all measured tables and public parameters alone (claims R1, U1 and U3)"
     lines += [f"6. Estimated   from noisy integers {how}:", "", answer]
     return "\n".join(lines)

@@ -22,6 +22,7 @@ from ..errors import InvalidParameter, InvalidRequest, OutputError, Shown, sugge
 from ..release.account import listed, without_noise
 from ..release.columns import csv_text
 from ..release.quality import told
+from ..release.recorded import entries_text
 from ..release.result import Release
 from ..report import printable
 from .csvw import csvw_metadata
@@ -145,6 +146,11 @@ def package(
     safe_csv: bool = False,
 ) -> list[str]:
     """Write a folder with the answer in several formats; return the names of its files (docs/reference/package.md)."""
+    if isinstance(answer, Release) and answer.evidence:
+        raise InvalidRequest(
+            f"The answer is combined from {entries_text(answer.entries)}, and a package is about one entry",
+            "Write it by to_csv, to_parquet or to_html, or package each answer by itself.",
+        )
     wanted = _possible(answer, only)
     place = Path(path)
     check_folder(place, force=force)

@@ -8,6 +8,10 @@ bar is the margin of this sum (D3), and the bound of U3 for what publishing on t
 grid too, it ends at the last point of the grid inside.  Means, shares and ratios
 have Fieller's set of these sums (G2).  Bars for all cells of all tables at once take the union bound: the same draws
 are in many cells.
+
+Claim U9 (combine).  Tables that other releases measured of the same rows, with noise of their own, are measured tables
+as well: give each release a column of its own that has one key, so that a table that several of them measured is
+several tables.  Then U1, U2, U3, U5 and U7 hold as they are, with the variances of all of them.
 """
 
 from __future__ import annotations
@@ -57,13 +61,21 @@ class SeveralTables:
 
     plan: Plan
     strategy: Strategy
+    evidence: tuple[Evidence, ...] = ()
 
     # --- which tables ---
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The number of groups of each key."""
-        return self.plan.query.shape(self.plan.schema)
+        """The number of groups of each key; and of the column of each other release, which has one key (claim U9)."""
+        own = self.plan.query.shape(self.plan.schema)
+        columns = max((each.table[-1] + 1 for each in self.evidence), default=len(own))
+        return own + (1,) * (columns - len(own))
+
+    @property
+    def with_noise(self) -> tuple[Axes, ...]:
+        """The tables of which there are noisy integers: those that are measured, and those of other releases."""
+        return (*self.strategy.measured, *(each.table for each in self.evidence))
 
     @cached_property
     def asked(self) -> tuple[Axes, ...]:
@@ -142,13 +154,14 @@ class SeveralTables:
 
     @cached_property
     def _scales(self) -> list[dict[Axes, Fraction]]:
-        """For each part, the noise scale of each measured table."""
-        return [
-            dict(
-                zip(self.strategy.measured, (part.measurement.scale(each) for each in self.settings(part)), strict=True)
+        """For each part, the noise scale of each measured table, also of those of other releases."""
+        found = []
+        for number, part in enumerate(self.plan.parts):
+            own = [part.measurement.scale(each) for each in self.settings(part)]
+            found.append(
+                dict(zip(self.with_noise, [*own, *(each.scales[number] for each in self.evidence)], strict=True))
             )
-            for part in self.plan.parts
-        ]
+        return found
 
     @cached_property
     def _variances(self) -> list[dict[Axes, float]]:
@@ -161,10 +174,10 @@ class SeveralTables:
 
     def measured_cells(self, noisy: Column) -> dict[Axes, NDArray[Any]]:
         """Return the noisy integers of each measured table, which are recorded one after the other."""
-        ends = np.cumsum([self.cells(table) for table in self.strategy.measured])
+        ends = np.cumsum([self.cells(table) for table in self.with_noise])
         return {
             table: cells.reshape([self.shape[i] for i in table])
-            for table, cells in zip(self.strategy.measured, np.split(noisy, ends[:-1]), strict=True)
+            for table, cells in zip(self.with_noise, np.split(noisy, ends[:-1]), strict=True)
         }
 
     def reconstructed(self, part: int, noisy: Column) -> Floats:
@@ -235,7 +248,7 @@ class SeveralTables:
     def _is_whole(self, statistic: Statistic) -> bool:
         """Return whether all tables are sums of whole numbers: they add up, and publishing moves none."""
         cells = self._linear(statistic).cells
-        return len(self.strategy.measured) == 1 and len(cells) == 1 and cells[0].top == 1
+        return len(self.with_noise) == 1 and len(cells) == 1 and cells[0].top == 1
 
     def bar(self, statistic: Statistic, table: Axes, node: int, grid: float, confidence: Fraction) -> float:
         """Return the half-width of the bar of a count or sum that is published on a grid (claim U7)."""
@@ -322,6 +335,16 @@ class SeveralTables:
             }
             for each in self.listed
         ]
+
+
+class Evidence(NamedTuple):
+    """A table that another release measured: its columns, and the noise scale of each part.
+
+    The last of its columns is that of the release, which has one key (claim U9).
+    """
+
+    table: Axes
+    scales: tuple[Fraction, ...]
 
 
 class TableForecast(NamedTuple):

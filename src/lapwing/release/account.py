@@ -19,6 +19,7 @@ from ..question.schema import Schema
 from ..version import __version__
 from .legend import percent, protects
 from .quality import told
+from .recorded import entries_text
 
 if TYPE_CHECKING:
     from .result import Release
@@ -141,9 +142,9 @@ def without_noise(plan: Plan) -> str:
     return f"{listed(names)} {'is' if len(names) == 1 else 'are'} exact: the number of rows is public here."
 
 
-def privacy(plan: Plan, entry: int | None) -> str:
+def privacy(release: Release) -> str:
     """Return ε and δ of a release."""
-    return f"ε = {exact.text(plan.epsilon) if entry is not None else '0'}, δ = 0"
+    return f"ε = {exact.text(release.epsilon)}, δ = 0"
 
 
 # --- the questions ---
@@ -155,7 +156,7 @@ def protection(release: Release) -> Facts:
     found = [
         ("protects", protects(schema) + ("" if schema.person is None else ": the privacy unit is the person")),
         ("neighbors", _RELATIONS.get(schema.neighbors, schema.neighbors)),
-        ("ε and δ", f"{privacy(plan, release.entry)}: pure differential privacy"),
+        ("ε and δ", f"{privacy(release)}: pure differential privacy"),
     ]
     if release.entry is not None:
         budget = release.budget
@@ -224,6 +225,10 @@ def accuracy(release: Release) -> Facts:
 def afterwards(release: Release) -> Facts:
     """Return what was computed from the noisy numbers, which costs no privacy."""
     found: Facts = []
+    if release.evidence:
+        found.append(
+            ("combined", f"the noisy numbers of {entries_text(release.entries)}, by inverse variances (claim U9)")
+        )
     if release.plan.several is not None:
         found.append(
             ("adding up", "all tables are computed from the same noisy numbers, and add up (claims U1 and U3)")
@@ -248,7 +253,8 @@ def record(release: Release) -> Facts:
     schema = release.plan.schema
     found = [("source", schema.name)]
     found += [("version of the data", schema.version)] if schema.version is not None else []
-    found.append(("ledger entry", "none: nothing was charged" if release.entry is None else str(release.entry)))
+    entries = [str(each) for each in release.entries]
+    found.append(("ledger entry", listed(entries) if entries else "none: nothing was charged"))
     found += [("recorded", release.recorded_at)] if release.recorded_at is not None else []
     found += (
         [("chain head", f"{release.head} (hash of the ledger's last entry when this page was made)")]

@@ -13,10 +13,13 @@ from ..errors import InvalidParameter, InvalidRequest, Shown, UselessParameter
 from ..measure.linear import Groups, Noisy
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.plan import Plan
+from ..plan.several import SeveralTables
+from ..plan.weighing import cannot_be_negative
 from ..question.cut import WHOLE
 from ..question.sets import KeyTable, table_text
 from ..question.statement import make_cut
 from .columns import KeyColumn, key_texts
+from .combining import combined, combined_cells, combined_tables
 from .comparing import Compared, GroupTables, axis_of, differences, place_of, ratios, shares, totals
 from .comparison import Comparison, left
 from .estimate import Estimator
@@ -41,10 +44,17 @@ FITTED = (
 """What is said about numbers that cannot be negative: of one table, and of several."""
 
 
+COMBINED = "Combined from the noisy numbers of {} of the ledger, by inverse variances."
+"""What is said about numbers of several releases."""
+
+
 class Afterwards:
-    """The part of a release that compares its numbers and marks their quality."""
+    """The part of a release that makes other views of it, compares its numbers and marks their quality."""
 
     plan: Plan
+    entry: int | None
+    evidence: tuple[Release, ...]
+    view: str
     confidence: Fraction
     simultaneous: bool
     suppress: bool
@@ -59,11 +69,38 @@ class Afterwards:
         @property
         def _groups(self) -> Groups: ...
         @property
+        def _made(self) -> dict[Any, Any]: ...
+        @property
         def key_columns(self) -> list[KeyColumn]: ...
         @property
         def _estimator(self) -> Estimator | SeveralEstimator: ...
-        @property
-        def _without_bars(self) -> set[str]: ...
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ε of the release; of combined ones the sum of theirs; 0 if nothing was charged."""
+        return sum((each.plan.epsilon for each in (self, *self.evidence) if each.entry is not None), Fraction(0))
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """The numbers of the entries that the numbers come from: one, unless releases were combined."""
+        return tuple(sorted(each.entry for each in (self, *self.evidence) if each.entry is not None))
+
+    @cached_property
+    def _without_bars(self) -> set[str]:
+        """The names of numbers without bars: quantiles asked for without intervals, and those of fitted tables."""
+        plan = self.plan
+        return {
+            str(each.name)
+            for each in plan.query.statistics
+            if any(not plan.parts[i].measurement.has_bars for i in plan.answering(each))
+            or (self.view == "nonnegative" and plan.several is not None and cannot_be_negative(plan, each))
+        }
+
+    @property
+    def adding_up(self) -> set[str]:
+        """The names of counts and sums whose tables add up to the last digit."""
+        statistics = () if self.plan.several is None else self.plan.query.statistics
+        return {str(each.name) for each in statistics if each.is_linear}
 
     # --- other views of the same numbers ---
 
@@ -90,6 +127,27 @@ class Afterwards:
             plan = plan.showing(replace(query, sets=(query.sets[places[asked]],), grouping=()))
         view: Release = self._seen(plan=plan, shown=WHOLE)
         return view
+
+    def combined(self, *others: Release) -> Release:
+        """Return this answer with the numbers of other releases as evidence, by inverse variances (claim U9).
+
+        The others are of the same source and version, rows and statistics; their tables have keys of this answer.
+        Each number is the best linear unbiased estimate from all that was measured, and has a bar of its own.  Entries
+        are counted once.  It costs nothing.
+        """
+        release: Any = self
+        return combined(release, others)
+
+    @property
+    def _combined(self) -> tuple[SeveralTables | None, Noisy]:
+        """The tables with those of the evidence, and the noisy integers of both."""
+        if not self.evidence:
+            return None, self.cells
+        if "combined" not in self._made:
+            release: Any = self
+            self._made["combined"] = combined_tables(release), combined_cells(release)
+        found: tuple[SeveralTables, Noisy] = self._made["combined"]
+        return found
 
     def cut(
         self,

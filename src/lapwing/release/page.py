@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..measure.measurement import Estimate
@@ -18,6 +17,7 @@ from . import account
 from .columns import KeyColumn, total_name
 from .legend import legend, percent
 from .quality import Marks, statistic_range
+from .recorded import entries_text
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -79,8 +79,7 @@ def _first(release: Release) -> dict[str, Any]:
 def _header(release: Release, title: str) -> str:
     plan, schema = release.plan, release.plan.schema
     recorded = "" if release.recorded_at is None else f" · {release.recorded_at[:10]}"
-    entry = "" if release.entry is None else f" · entry {release.entry} of the ledger"
-    charged = plan.epsilon if release.entry is not None else Fraction(0)
+    entry = f" · {entries_text(release.entries)} of the ledger" if release.entries else ""
     what = "; ".join(f"{each.name}: {account.words_of(plan, each)}" for each in plan.query.statistics)
     test = [] if release.private else ["NOT PRIVATE: made with noise for tests."]
     return parts.joined(
@@ -90,10 +89,10 @@ def _header(release: Release, title: str) -> str:
             f"<h1>{parts.escaped(title)}</h1>",
             parts.paragraph(*test, kind="bad"),
             parts.paragraph(
-                f"{account.privacy(plan, release.entry)}.  Protects {release.protects}.  {account.numbers(release)}",
+                f"{account.privacy(release)}.  Protects {release.protects}.  {account.numbers(release)}",
                 kind="lead",
             ),
-            parts.paragraph(account.meaning(schema, charged)),
+            parts.paragraph(account.meaning(schema, release.epsilon)),
             parts.paragraph(f"{what}."),
             "</header>",
         ]
@@ -268,7 +267,7 @@ def release_cell(
         _rows(groups, estimates, marks), percent(release.confidence), outer_columns(columns), total_name(columns),
     )  # fmt: skip
     plan = release.plan
-    head = f"Release from {plan.schema.name}, {account.privacy(plan, release.entry)}.  Protects {release.protects}."
+    head = f"Release from {plan.schema.name}, {account.privacy(release)}.  Protects {release.protects}."
     return parts.cell(
         parts.paragraph(head),
         numbers.html(),
@@ -306,7 +305,7 @@ def comparison_parts(found: Comparison) -> PageParts:
         ("comparison", found.what),
         ("question", plan.query.text),
         ("protects", found.release.protects),
-        ("ε of the release", account.privacy(plan, found.release.entry)),
+        ("ε of the release", account.privacy(found.release)),
         ("post-processing", "computed from released numbers alone: nothing more was charged"),
         *account.record(found.release),
     ]

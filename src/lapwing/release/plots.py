@@ -24,6 +24,7 @@ from .comparing import about_compared
 from .cutting import numbers
 from .legend import percent
 from .quality import NOISY, NOTHING, UNKNOWN, Marks, statistic_range
+from .recorded import entries_text
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -106,8 +107,8 @@ def _about(release: Release) -> list[str]:
 
 def _origin(release: Release, bars: str) -> list[str]:
     """Return where numbers come from: the source, the entry and its ε, and which bars they have."""
-    epsilon = "the number of rows is public" if release.entry is None else f"ε = {exact.text(release.plan.epsilon)}"
-    entry = "" if release.entry is None else f", entry {release.entry}"
+    epsilon = "the number of rows is public" if release.entry is None else f"ε = {exact.text(release.epsilon)}"
+    entry = f", {entries_text(release.entries)}" if release.entries else ""
     test = [] if release.private else ["NOT PRIVATE: made with noise for tests."]
     return [*test, f"{release.plan.schema.name}{entry}: {bars}, {epsilon}"]
 

@@ -7,6 +7,7 @@ says how old it is, and whether the files of the table, whose owner knows when t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -33,6 +34,12 @@ class Charged(Protocol):
     def charged(self) -> str: ...
     @property
     def new_ledger(self) -> str | None: ...
+
+
+def entries_text(entries: Sequence[int]) -> str:
+    """Return which entries of the ledger are meant: "entry 2" or "entries 2 and 4"."""
+    *first, last = map(str, entries)
+    return f"entries {', '.join(first)} and {last}" if first else f"entry {last}"
 
 
 def cost(answer: Charged) -> list[str]:

@@ -28,11 +28,10 @@ from ..noise.mechanism import NINETY_FIVE
 from ..optional import library
 from ..plan.naming import about_key, about_statistic
 from ..plan.plan import Plan, bar_confidence, level_of
-from ..plan.weighing import cannot_be_negative
 from ..question.codes import Key
 from ..question.cut import WHOLE, Cut
 from . import arrow, plots
-from .afterwards import CLIPPED, FITTED, Afterwards
+from .afterwards import CLIPPED, COMBINED, FITTED, Afterwards
 from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_values, total_name
 from .cutting import numbers
 from .estimate import Estimator
@@ -41,7 +40,7 @@ from .groups import GroupKeys
 from .legend import legend, percent, protects
 from .page import release_cell, release_page
 from .quality import Marks, bounded, suppressed, told
-from .recorded import age, charged, cost, modified_after
+from .recorded import age, charged, cost, entries_text, modified_after
 from .several import SeveralEstimator
 from .texts import text_columns
 
@@ -64,6 +63,7 @@ class Release(Afterwards):
     ``modified_at`` is when the files of the table were modified, if this is a recorded answer and they were modified
     after it: then ask with a new version of the source.  ``at`` returns the same answer with other error bars,
     ``nonnegative`` one without negative counts, ``cut`` some groups in another order, ``table`` one of several tables;
+    ``combined`` one with the numbers of other releases, which are its ``evidence``;
     they only read what was released, and cost nothing.  ``budget`` is what was spent of the total ε, and ``head`` the
     last hash of the ledger, when the answer was given; ``new_ledger`` says that this release began the ledger.
     """
@@ -86,6 +86,7 @@ class Release(Afterwards):
     budget: Budget | None = None
     head: str | None = None
     new_ledger: str | None = None
+    evidence: tuple[Release, ...] = ()
 
     def at(self, confidence: Number | None = None, *, simultaneous: bool | None = None) -> Release:
         """Return the same answer with error bars of another confidence, or with bars for all cells at once."""
@@ -123,7 +124,7 @@ class Release(Afterwards):
     @property
     def private(self) -> bool:
         """Whether the noise was real; False only in tests."""
-        return bool(self.answer.get("private", True))
+        return all(bool(each.answer.get("private", True)) for each in (self, *self.evidence))
 
     @cached_property
     def cells(self) -> Noisy:
@@ -148,7 +149,8 @@ class Release(Afterwards):
     @cached_property
     def _estimator(self) -> Estimator | SeveralEstimator:
         if self.plan.several is not None:
-            return SeveralEstimator(self.plan, self.cells, self.confidence, self.simultaneous, self._made)
+            tables, noisy = self._combined
+            return SeveralEstimator(self.plan, noisy, self.confidence, self.simultaneous, self._made, tables)
         return Estimator(self.plan, self.cells, self.answer.get("rows"), self.confidence, self.simultaneous)
 
     @cached_property
@@ -164,23 +166,6 @@ class Release(Afterwards):
             estimates = self._estimator.of(groups)
         found = dict(zip(names, map(bounded, estimates), strict=True))
         return suppressed(found, self._marks(groups)) if self.suppress else found
-
-    @cached_property
-    def _without_bars(self) -> set[str]:
-        """The names of numbers without bars: quantiles asked for without intervals, and those of fitted tables."""
-        plan = self.plan
-        return {
-            str(each.name)
-            for each in plan.query.statistics
-            if any(not plan.parts[i].measurement.has_bars for i in plan.answering(each))
-            or (self.view == "nonnegative" and plan.several is not None and cannot_be_negative(plan, each))
-        }
-
-    @property
-    def adding_up(self) -> set[str]:
-        """The names of counts and sums whose tables add up to the last digit."""
-        statistics = () if self.plan.several is None else self.plan.query.statistics
-        return {str(each.name) for each in statistics if each.is_linear}
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -267,10 +252,11 @@ class Release(Afterwards):
         fields: dict[str, Any] = {
             "source": self.plan.schema.name,
             "entry": self.entry,
+            "combined": list(self.entries) if self.evidence else [],
             "repeated": self.repeated,
             "recorded_at": self.recorded_at,
             "modified_at": self.modified_at,
-            "epsilon": exact.text(self.plan.epsilon) if self.entry is not None else "0",
+            "epsilon": exact.text(self.epsilon),
             "delta": "0",
             "neighbors": self.plan.schema.neighbors,
             "rows_per_person": self.plan.schema.rows_per_person,
@@ -440,6 +426,7 @@ class Release(Afterwards):
         any_bars = any(each.name not in self._without_bars for each in self.plan.query.statistics)
         bounds = ["values beyond the declared bounds count as the bounds"] if self.plan.bounded else []
         notes = [] if self.private else ["NOT PRIVATE: made with noise for tests."]
+        notes += [COMBINED.format(entries_text(self.entries))] if self.evidence else []
         if said := "; ".join([bars] * any_bars + bounds):
             notes.append(f"{said[0].upper()}{said[1:]}.")
         if self._without_bars and self.plan.several is None:
@@ -462,7 +449,7 @@ class Release(Afterwards):
     def about(self) -> list[str]:
         """The lines for a page, beside the notes of the plan: about the bars, and how old a recorded answer is."""
         old = f"This is the recorded answer of entry {self.entry}. {age(self.recorded_at, self.modified_at)}"
-        return [" ".join(self._about_numbers()), *([old] if self.repeated else [])]
+        return [" ".join(self._about_numbers()), *([old] if self.repeated and not self.evidence else [])]
 
     def to_text(self, most: int | None = None) -> str:
         """Return the answer as text for people: all groups, or the first ones only."""
@@ -472,7 +459,7 @@ class Release(Afterwards):
         total = total_name(self.key_columns)
         texts = [[total if key is None else str(key) for key in keys] for keys in groups]
         rows = [[*keys, *cells] for keys, cells in zip(texts, numbers, strict=True)]
-        epsilon = exact.text(self.plan.epsilon) if self.entry is not None else "0"
+        epsilon = exact.text(self.epsilon)
         lines = [f'Release from "{self.plan.schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table([*names, *heads], rows, range(len(names))))
         lines += [told(self.plan.schema.quality)] if "quality" in heads else []
@@ -492,6 +479,8 @@ class Release(Afterwards):
         """What this release cost and what is left, as a sentence."""
         if self.entry is None:
             return "The number of rows is public here: nothing was charged."
+        if self.evidence:
+            return f"Nothing was charged beside {entries_text(self.entries)}."
         left = f"ε left: {exact.text(self.remaining or Fraction(0))}"
         return charged(self, f"ε = {exact.text(self.plan.epsilon)}", left)
 

@@ -1,4 +1,4 @@
-"""Noisy cells of several tables → numbers with error bars, in tables that add up (claims U1, U3 and U7)."""
+"""Noisy cells of several tables → numbers with error bars, in tables that add up (claims U1, U3, U7 and U9)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ class SeveralEstimator:
     confidence: Fraction
     simultaneous: bool
     made: dict[Any, Any] = field(default_factory=dict)
+    combined: SeveralTables | None = None
+    """The tables with those of other releases, if these are combined; ``noisy`` has their integers too."""
 
     @property
     def together(self) -> int:
@@ -48,7 +50,7 @@ class SeveralEstimator:
 
     @property
     def _tables(self) -> SeveralTables:
-        tables = self.plan.whole.several
+        tables = self.combined or self.plan.whole.several
         assert tables is not None
         return tables
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
+from lapwing import errors
 from lapwing.client import answers
 from lapwing.client.link import Link, Told
 from lapwing.client.remote import RemoteSource
@@ -73,6 +74,18 @@ def test_a_part_of_tables_that_were_released_is_shown_here_too(live, folder):
     assert (part.entry, part.repeated) == (whole.entry, True)
     mine = Source.open(folder / "visits.toml").sql("SELECT COUNT(*) FROM visits", epsilon="0.1")
     assert {**part.to_dict(), "remaining": None} == {**mine.to_dict(), "remaining": None}
+
+
+def test_releases_of_a_server_are_combined_as_those_beside_the_table(live, folder):
+    ana, here = live()("ana")["visits"], Source.open(folder / "visits.toml")
+    asked = [({"by": "ward"}, "0.25"), ({"by": lw.cube("ward")}, "0.5")]
+    there, mine = ([each.release(lw.count(), **named, epsilon=cost) for named, cost in asked] for each in (ana, here))
+    one, two = (second.combined(first).to_dict() for first, second in (there, mine))
+    passing = {"repeated": None, "remaining": None}
+    assert {**one, **passing} == {**two, **passing}
+    assert one["combined"] == [each.entry for each in there]
+    with pytest.raises(errors.InvalidRequest, match="would be counted twice"):
+        there[0].combined(mine[0])
 
 
 def test_a_number_of_rows_that_is_public_costs_nothing(live, folder):
