@@ -16,6 +16,7 @@ import numpy as np
 
 from ... import exact
 from ...engine.connect import connect
+from ...errors import RequestError
 from ...measure.cells import unpacked
 from ...plan.plan import Plan
 from ...plan.planning import make_plan
@@ -23,6 +24,7 @@ from ...plan.strategy import Strategy
 from ...question import query, schema, sql
 from ...question.query import Statistic
 from ...question.sets import KeyTable, cube, rollup, sets
+from ...release.combining import combined_tables
 from ...release.pipeline import make_release
 from ...release.result import Release
 from ..finding import Finding, first_of
@@ -249,6 +251,10 @@ def several_shown(room: Room) -> Iterator[Finding]:
     noisy = [each.release(*asked[:2], by=cube("a", "b", "c"), epsilon="0.3") for _, each in sources]
     yield _adding_up(noisy[0])
     yield _from_record(noisy[0], noisy[1])
+    again = source.release(*asked[:2], by=cube("a", "b", "c"), epsilon="0.5")
+    yield _adding_up(noisy[0].combined(again), "several releases, combined,")
+    elsewhere = source.release(*asked[:2], by=cube("a", "b", "c"), where="z > 4", epsilon="0.5")
+    yield _combined(noisy[0], again, elsewhere)
 
 
 def _cells() -> list[tuple[Any, ...]]:
@@ -275,7 +281,7 @@ def _true(made: Release, rows: Sequence[tuple[Any, ...]]) -> Finding:
     return Finding(f"several tables without noise are the truth: {made.plan.query.text}", passed, told)
 
 
-def _adding_up(made: Release) -> Finding:
+def _adding_up(made: Release, what: str = "several tables") -> Finding:
     """Every number is exactly the sum of those that it is the total of."""
     groups = [tuple(row[name] for name in _KEYS) for row in made.rows]
     wrong = []
@@ -288,10 +294,38 @@ def _adding_up(made: Release) -> Finding:
                 if total != value:
                     wrong.append(f"{name} of {group} is {float(value)}, and its parts add up to {float(total)}")
     return Finding(
-        "several tables add up to the last digit",
+        f"{what} add up to the last digit",
         not wrong,
         f"{len(wrong)} totals differ, 0 are right{first_of(wrong)}",
     )
+
+
+def _combined(made: Release, again: Release, elsewhere: Release) -> Finding:
+    """No entry counts twice as if it were two, no release of other rows counts, and each has the noise of its own."""
+    wrong = []
+    tried = [(made,), (made.at("0.5"),), (again, again.nonnegative()), (elsewhere,), (again, elsewhere)]
+    for others in tried:
+        try:
+            made.combined(*others)
+        except RequestError:
+            continue
+        wrong.append(f"entry {made.entry} and {', '.join(f'entry {each.entry}' for each in others)} were combined")
+    both = made.combined(again)
+    least = [min(plan.scale(part) for part in plan.parts) for plan in (made.plan, again.plan)]
+    if both.epsilon != made.plan.epsilon + again.plan.epsilon:
+        wrong.append(f"together they have ε = {exact.text(both.epsilon)}")
+    tables, own = combined_tables(both), again.plan.several
+    if own is None or least[0] <= least[1]:
+        wrong.append("the releases that are combined do not differ in their noise")
+        return Finding("releases that are combined", False, f"{len(wrong)} faults, 0 are right{first_of(wrong)}")
+    for place, table in enumerate(own.strategy.measured):
+        due = [again.plan.scales(part)[place] for part in again.plan.parts]
+        mine = [tables.scale(part, tables.evidence[place].table) for part in range(len(due))]
+        wrong += (
+            [] if mine == due else [f"the noise of table {table} is taken to have the scale {mine[0]}, not {due[0]}"]
+        )
+    told = f"{len(tried)} combinations to refuse, {len(own.strategy.measured)} tables; {len(wrong)} faults, 0 are right"
+    return Finding("releases that are combined", not wrong, f"{told}{first_of(wrong)}")
 
 
 def _from_record(one: Release, other: Release) -> Finding:
