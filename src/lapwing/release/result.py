@@ -426,7 +426,10 @@ class Release(Afterwards):
         any_bars = any(each.name not in self._without_bars for each in self.plan.query.statistics)
         bounds = ["values beyond the declared bounds count as the bounds"] if self.plan.bounded else []
         notes = [] if self.private else ["NOT PRIVATE: made with noise for tests."]
-        notes += [COMBINED.format(entries_text(self.entries))] if self.evidence else []
+        if self.evidence:
+            notes.append(COMBINED.format(entries_text(self.entries)))
+            older = (each for each in (self, *self.evidence) if each.modified_at is not None)
+            notes += [f"Entry {each.entry}: {age(each.recorded_at, each.modified_at)}" for each in older]
         if said := "; ".join([bars] * any_bars + bounds):
             notes.append(f"{said[0].upper()}{said[1:]}.")
         if self._without_bars and self.plan.several is None:

@@ -87,6 +87,18 @@ def test_every_view_says_which_entries_were_combined(two, tmp_path):
     assert (answer.entries, answer.epsilon, answer.to_dict()["combined"]) == ((4,), Fraction(1), [])
 
 
+def test_an_entry_that_may_be_about_older_data_says_so(two):
+    _, earlier, answer = two
+    old = replace(
+        earlier, repeated=True, recorded_at="2026-01-02T03:04:05+00:00", modified_at="2026-02-03T04:05:06+00:00"
+    )
+    both = answer.combined(old)
+    said = "Entry 2: It was recorded on 2026-01-02 at 03:04:05 UTC, and the table was modified after that"
+    assert both.notes[1].startswith(said)
+    assert said in str(both)
+    assert said in both.to_html()
+
+
 def test_views_of_a_combined_release_have_its_numbers(two):
     _, earlier, answer = two
     both = answer.combined(earlier)
