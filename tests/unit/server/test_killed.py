@@ -13,6 +13,7 @@ import threading
 from fractions import Fraction
 
 from lapwing.ledger.ledger import Ledger
+from lapwing.server.jobs import MOST_ATTEMPTS
 
 from .conftest import ASKED
 
@@ -87,7 +88,8 @@ def test_T26_a_server_that_is_killed_at_random_moments_loses_nothing_and_charges
     for asker in askers:
         for job, epsilon in asker.jobs.items():
             done = ended(asker, server, job)
-            assert done["state"] == "done", done
+            given_up = done["state"] == "failed" and f"begun {MOST_ATTEMPTS} times" in done["message"]
+            assert given_up or done["state"] == "done", done  # who was killed too often is completed below
             asker.shown.setdefault(epsilon, None)
     before, open_charges = ledger.spent, {each.epsilon for each in ledger.entries() if each.kind == "charge"}
     for asker in askers:
