@@ -2466,8 +2466,8 @@ MUTANTS = (
         "T27",
         "identity/reused",
         "release/reuse.py",
-        "    if own is not None and own.answered:\n",
-        "    if own is not None and not own.answered:\n",
+        "    return None if own is not None and own.answered else _from_tables(",
+        "    return None if own is not None and not own.answered else _from_tables(",
     ),
     Mutant(
         "every county is in the region of the next one",
