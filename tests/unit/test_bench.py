@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("fastapi")
+pytest.importorskip("fastapi", reason="fastapi is not installed here: `make install` brings it")
 
 BENCH = Path(__file__).parents[2] / "bench"
 

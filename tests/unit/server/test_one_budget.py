@@ -114,14 +114,14 @@ POSTGRES = "postgresql://ana:secret@db.example/clinic#visits"
     ],
 )
 def test_T46_an_address_of_postgresql_names_one_table_whoever_reads_it(other, same):
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="psycopg is not installed here: `make install` brings it")
     tables = connect(POSTGRES, "one"), connect(other, "other")
     assert tables[0].shares_rows_with(tables[1]) is same
     assert tables[1].shares_rows_with(tables[0]) is same
 
 
 def test_a_schema_that_is_not_said_may_be_any_and_two_that_are_said_differ(monkeypatch):
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="psycopg is not installed here: `make install` brings it")
     for name in ("PGHOST", "PGPORT", "PGDATABASE", "PGHOSTADDR", "PGSERVICE"):
         monkeypatch.delenv(name, raising=False)
     one, two = (connect(f"postgresql:///clinic#{name}.visits", "t") for name in ("a", "b"))
@@ -134,7 +134,7 @@ def test_a_schema_that_is_not_said_may_be_any_and_two_that_are_said_differ(monke
 
 
 def test_T46_names_of_spark_are_one_in_any_case_and_with_any_quotes():
-    pytest.importorskip("pyspark")
+    pytest.importorskip("pyspark", reason="pyspark is not installed here: `make install` brings it")
     one = connect("spark:clinic.visits", "t")
     for name, same in (("`Clinic`.visits", True), ("visits", True), ("other.visits", False), ("clinic.visit", False)):
         assert connect(f"spark:{name}", "t").shares_rows_with(one) is same
