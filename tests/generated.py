@@ -1,12 +1,14 @@
 """Builds with a fault that a rule made, not a person: ``make generated`` runs a sample of them.
 
 ``tests.changes`` makes the faults, in the modules that privacy depends on.  Each mutant is a copy of the package with
-one change.  It is tried by the audit, up to the first finding that fails, and by the tests of ``make quick``, those of
-its own folder first.  A mutant counts as killed when a finding or a test fails, when it cannot be imported, or when it
-is ended after a time in which the intact build is done several times over; the summary tells these apart.
+one change.  It is tried by the audit, up to the first finding that fails, and by the tests of ``make quick``.  A mutant
+counts as killed when a finding or a test fails, when it cannot be imported, or when it is ended after a time in which
+the intact build is done several times over; the summary tells these apart.
 
-All checks try a mutant that none of them sees, so their order changes nothing but the time: what sees most in a second
-comes first.  ``--either`` leaves the tests of a mutant out if the audit has seen it, and tells only the two shares that
+What does not run a changed line cannot see the change, so it is left out: ``tests.reached`` measures first which parts
+of checks and which tests run which lines.  All others try a mutant that none of them sees, so their order changes
+nothing but the time: what sees most in a second comes first.  ``--blind`` counts the mutants that no part of the audit
+reaches.  ``--either`` leaves the tests of a mutant out if the audit has seen it, and tells only the two shares that
 then are known: that of the audit, and that of both together.
 
 A sample is uniform over all mutants except those of tests/equivalent.toml, which change nothing that is promised.
@@ -37,6 +39,7 @@ from lapwing.auditing.tools.certify import least_share, most_share
 
 from .changes import RULES, Change, changes
 from .mutants import PACKAGE, audit_words, build, failures, ran
+from .reached import Reached, measured
 
 _ENGINE = (
     "cells", "computing", "dialect", "duckdb", "joins", "keys", "look_up", "reading", "records", "row_counts",
@@ -103,6 +106,9 @@ PROCESSOR = 900
 SECONDS = 5400
 """The seconds that one step may take, also on a machine with much else to do."""
 
+TESTS_FIRST = 150
+"""So many tests of a mutant run before all others: those that run the fewest lines besides."""
+
 SECONDS_OF_A_TEST = 300
 """The seconds that one test may take: each of the quick ones ends within a few."""
 
@@ -152,11 +158,14 @@ def difference(change: Change) -> str:
 # --- the killers ---
 
 
-def audited(folder: Path, file: str) -> tuple[str, str]:
-    """Run all checks on the build in a folder, up to the first finding that fails."""
-    first = FIRST.get(file.split("/")[0], "")
+def audited(folder: Path, file: str, parts: Iterable[str]) -> tuple[str, str]:
+    """Run parts of checks on the build in a folder, up to the first finding that fails."""
+    first, chosen = FIRST.get(file.split("/")[0], ""), sorted(parts)
     for names in sorted(ORDER, key=lambda each: first not in each):
-        words = _limited([sys.executable, "-m", "lapwing", *audit_words(*names)])
+        some = [part for name in names for part in chosen if part.partition("/")[0] == name]
+        if not some:
+            continue
+        words = _limited([sys.executable, "-m", "lapwing", *audit_words(*some)])
         status, output, errors = ran(words, folder, folder, SECONDS)
         found, line = failures(output), " ".join(names)
         if status in _ENDED:
@@ -168,13 +177,14 @@ def audited(folder: Path, file: str) -> tuple[str, str]:
     return "survived", ""
 
 
-def tested(folder: Path, file: str) -> tuple[str, str]:
-    """Run the quick tests on the build in a folder, those that mirror a file first, up to the first that fails twice.
+def tested(folder: Path, tests: Sequence[str]) -> tuple[str, str]:
+    """Run quick tests on the build in a folder, up to the first that fails twice.
 
-    A test that fails and then passes is left out: some depend on the clock, or on the load of the machine.
+    The first of the tests come first, then the files that they are in, since a test may use what another has cached.  A
+    test that fails and then passes is left out: some depend on the clock, or on the load of the machine.
     """
-    near, unsure = mirrors(file), []
-    steps = [near, ["tests", *(f"--ignore={each}" for each in ["tests/engines", *near])]][not near :]
+    files, unsure = sorted({test.partition("::")[0] for test in tests}), []
+    steps = [tests[:TESTS_FIRST], files] if tests else []
     while steps:
         status, output, errors = _pytest(folder, [*steps[0], *(f"--deselect={each}" for each in unsure)])
         if status in _ENDED or "Timeout (" in errors:
@@ -185,7 +195,7 @@ def tested(folder: Path, file: str) -> tuple[str, str]:
             if not test or test in unsure or _pytest(folder, [test])[0] != 0:
                 return "killed", failed[0] if failed else _last_line(output)
             unsure.append(test)
-        elif status in (0, 5):  # 5: of the tests of its folder, none is quick
+        elif status in (0, 5):  # 5: none is left
             steps.pop(0)
         else:
             return "broken", _last_line(errors) or _last_line(output)
@@ -195,17 +205,9 @@ def tested(folder: Path, file: str) -> tuple[str, str]:
 def _pytest(folder: Path, chosen: Sequence[str]) -> tuple[int | None, str, str]:
     words = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-m", "not slow", "-p", "no:cacheprovider"]
     limits = [f"faulthandler_timeout={SECONDS_OF_A_TEST}", "faulthandler_exit_on_timeout=true"]
-    words += [f"--basetemp={folder / 'pytest'}", "--hypothesis-seed=0", *(f"-o{each}" for each in limits), *chosen]
-    return ran(_limited(words), folder, ROOT, SECONDS)
-
-
-def mirrors(file: str) -> list[str]:
-    """Return the test files and folders that are named after a module, or after its folder."""
-    path = Path(file)
-    folder = [f"tests/unit/{path.parent}"] if path.parent.parts else []
-    names = dict.fromkeys([path.stem, *path.parent.parts])
-    files = [f"tests/{kind}/test_{name}.py" for name in names for kind in ("unit", "claims")]
-    return [each for each in [*folder, *files] if (ROOT / each).exists()]
+    (folder / "chosen").write_text("\n".join(chosen))
+    words += [f"--basetemp={folder / 'pytest'}", "--hypothesis-seed=0", *(f"-o{each}" for each in limits)]
+    return ran(_limited([*words, f"@{folder / 'chosen'}"]), folder, ROOT, SECONDS)
 
 
 _ENDED = (None, -SIGXCPU)
@@ -220,7 +222,7 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[-1]
 
 
-def run(change: Change | None, killer: str, of: str) -> Result:
+def run(change: Change | None, killer: str, of: str, reached: Reached) -> Result:
     """Make the build of a change, or the intact one, and let one killer try it."""
     start = monotonic()
     # a test lets other users into the folders of pytest, which it knows by this name
@@ -230,7 +232,10 @@ def run(change: Change | None, killer: str, of: str) -> Result:
             build(folder)
         else:
             build(folder, change.file, change.applied((PACKAGE / change.file).read_bytes()))
-        outcome, told = (audited if killer == "audit" else tested)(folder, change.file if change else "source.py")
+        if killer == "audit":
+            outcome, told = audited(folder, change.file if change else "", reached.parts(change))
+        else:
+            outcome, told = tested(folder, reached.tests(change))
     seconds = round(monotonic() - start, 1)
     return Result(change.id if change else INTACT, killer, outcome, told[:400], seconds, of)
 
@@ -240,9 +245,35 @@ def run(change: Change | None, killer: str, of: str) -> Result:
 
 def fingerprints() -> dict[str, str]:
     """Return what the results of each killer depend on, as a hash: the package, and for tests also the tests."""
-    own = {TESTS / name for name in ("changes.py", "generated.py", "mutants.py")}
+    own = {TESTS / name for name in ("changes.py", "generated.py", "mutants.py", "reached.py")}
     package, tests = sorted(PACKAGE.rglob("*.py")), sorted({*TESTS.rglob("*.py")} - own)
     return {"audit": _hash(package), "tests": _hash([*package, *tests])}
+
+
+def reached(killers: Sequence[str], jobs: int) -> Reached:
+    """Return which lines of this build the killers reach; measured once, in a few minutes."""
+    of = fingerprints()
+    folder = ROOT / "build" / "reached"
+    for killer in killers:
+        if not (folder / of[killer] / killer).exists():
+            click.echo(f"measuring which lines the {killer} run, in {folder}")
+    return Reached({killer: measured(folder / of[killer], killer, jobs) for killer in killers})
+
+
+def unreached(known: Mapping[str, Change], reached: Reached) -> str:
+    """Return how many mutants no part of the audit reaches, by file and line."""
+    lines = Counter((each.file, each.line) for each in known.values() if not reached.parts(each))
+    files = Counter({file: sum(n for (name, _), n in lines.items() if name == file) for file, _ in lines})
+    told = [f"{sum(lines.values()):,} of {len(known):,} are reached by no part of the audit"]
+    for file, number in files.most_common():
+        text = (PACKAGE / file).read_text().splitlines()
+        told.append(f"{file} {number:,}")
+        told += [
+            f"  {line:4} {n:3} {text[line - 1].strip()[:100]}"
+            for (name, line), n in sorted(lines.items())
+            if name == file
+        ]
+    return "\n".join(told)
 
 
 def _hash(files: Sequence[Path]) -> str:
@@ -349,6 +380,7 @@ def table(found: Mapping[str, Change]) -> str:
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Run so many at once.")
 @click.option("--earlier", is_flag=True, help="Run again only what survived on an earlier build, or is new.")
 @click.option("--either", is_flag=True, help="Run the tests only on what the audit did not see.")
+@click.option("--blind", is_flag=True, help="Count those that no part of the audit reaches, by line; run none.")
 @click.option("--after", is_flag=True, help="Also modules that see only what is public and the noisy integers.")
 @click.option(
     "--results", type=click.Path(dir_okay=False, path_type=Path), default=Path("build/generated.jsonl"),
@@ -356,7 +388,7 @@ def table(found: Mapping[str, Change]) -> str:
 )  # fmt: skip
 def main(
     listed: bool, number: int, seed: int, ids: Sequence[str], only: str, by_audit: bool, by_tests: bool, jobs: int,
-    earlier: bool, either: bool, after: bool, results: Path,
+    earlier: bool, either: bool, blind: bool, after: bool, results: Path,
 ) -> None:  # fmt: skip
     """Run the audit and the quick tests on builds with generated faults, and print how many they kill."""
     everything = mutants()
@@ -369,6 +401,9 @@ def main(
         if name not in everything:
             raise click.UsageError(f"there is no mutant {name}")
         click.echo(f"{name} {place(everything[name])}\n{difference(everything[name])}\n{left_out.get(name, '')}")
+    if blind:
+        click.echo(unreached(known, reached(["audit"], jobs)))
+        return
     chosen = list(ids) or sample(known.keys() - left_out.keys(), number, seed)
     killers = [name for name, asked in zip(KILLERS, (by_audit, by_tests), strict=True) if asked] or list(KILLERS)
     click.echo(f"{len(chosen)} of {len(known.keys() - left_out.keys()):,} mutants, seed {seed}, into {results}")
@@ -383,10 +418,11 @@ def _run_all(
     of, lock = fingerprints(), Lock()
     results = recorded(file, of, earlier)
     file.parent.mkdir(parents=True, exist_ok=True)
+    found = reached(killers, jobs)
 
     def one(task: tuple[Change | None, str]) -> None:
         change, killer = task
-        result = run(change, killer, of[killer])
+        result = run(change, killer, of[killer], found)
         with lock, file.open("a") as out:
             out.write(json.dumps(asdict(result), ensure_ascii=False) + "\n")
             results[result.id, killer] = result

@@ -8,13 +8,15 @@ from itertools import pairwise
 from time import monotonic
 
 import pytest
+from coverage import CoverageData
 
 from lapwing.auditing.audit import CHECKS
 
 from . import generated
 from .changes import RULES, changes
-from .generated import INTACT, MODULES, ORDER, WORDS, Result, equivalent, mirrors, recorded, sample, summary
+from .generated import INTACT, MODULES, ORDER, WORDS, Result, equivalent, recorded, sample, summary
 from .mutants import PACKAGE, build, failed_findings, ran
+from .reached import Reached, parts, statement_lines
 
 MADE = {
     "number": ("x = 3", {"x = 4", "x = 2", "x = 0", "x = 6"}),
@@ -43,6 +45,34 @@ def made(source, rule=None):
 def test_a_rule_changes_what_it_says(rule):
     source, expected = MADE[rule]
     assert made(source, rule) == expected
+
+
+TEXT = """
+LIMIT = 3
+
+
+def f(x):
+    if (
+        x > LIMIT
+    ):
+        return [
+            x
+        ]
+    return 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [(2, range(2, 3)), (7, range(6, 9)), (10, range(9, 12)), (12, range(12, 13))]
+)
+def test_the_lines_of_a_statement_are_those_without_its_body(line, expected):
+    assert statement_lines(TEXT, line) == expected
+
+
+def test_the_parts_of_all_checks_are_known():
+    found = parts()
+    assert {each.partition("/")[0] for each in found} == set(CHECKS)
+    assert len(found) == len(set(found)) > 100
 
 
 @pytest.mark.parametrize(
@@ -114,16 +144,6 @@ def test_equivalent_mutants_are_mutants_and_have_a_reason():
         assert all(len(reason) > 20 for reason in reasons.values())
 
 
-def test_the_tests_of_a_module_are_found():
-    assert mirrors("measure/tree.py") == [
-        "tests/unit/measure",
-        "tests/claims/test_tree.py",
-        "tests/claims/test_measure.py",
-    ]
-    assert mirrors("source.py") == ["tests/unit/test_source.py"]
-    assert mirrors("sensitivity.py") == ["tests/claims/test_sensitivity.py"]
-
-
 def test_a_build_has_the_change_and_no_compiled_file_of_the_text_before(tmp_path):
     build(tmp_path, "exact.py", b"changed = 1\n")
     assert (tmp_path / "lapwing" / "exact.py").read_text() == "changed = 1\n"
@@ -162,10 +182,17 @@ def test_findings_that_fail_are_read():
 def test_the_audit_is_run_up_to_the_first_finding_that_fails(monkeypatch, tmp_path, answers, outcome):
     left, names = list(answers), []
     monkeypatch.setattr(generated, "ran", lambda words, *_: names.extend(_named(words)) or left.pop(0))
-    assert generated.audited(tmp_path, "ledger/ledger.py")[0] == outcome
+    parts = [f"{name}/{part}" for name in CHECKS for part in ("one", "two")]
+    assert generated.audited(tmp_path, "ledger/ledger.py", parts)[0] == outcome
     assert not left
-    assert names[0] == "ledgers"
-    assert outcome != "survived" or sorted(names) == sorted(CHECKS)
+    assert names[:2] == ["ledgers/one", "ledgers/two"]
+    assert outcome != "survived" or sorted(names) == sorted(parts)
+
+
+def test_what_does_not_run_a_changed_line_does_not_try_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(generated, "ran", lambda *_: pytest.fail("something was run"))
+    assert generated.audited(tmp_path, "ledger/ledger.py", ()) == ("survived", "")
+    assert generated.tested(tmp_path, ()) == ("survived", "")
 
 
 def _named(words):
@@ -193,22 +220,28 @@ def test_a_process_that_computes_for_too_long_is_ended(monkeypatch, tmp_path):
         ([(4, "", "ImportError while loading conftest\n")], "broken"),
     ],
 )
-def test_the_tests_of_its_folder_come_first(monkeypatch, tmp_path, answers, outcome):
+def test_the_tests_that_run_a_line_come_first_and_then_their_files(monkeypatch, tmp_path, answers, outcome):
     left, chosen = list(answers), []
-    monkeypatch.setattr(generated, "ran", lambda words, *_: chosen.append(words) or left.pop(0))
-    assert generated.tested(tmp_path, "measure/tree.py")[0] == outcome
+
+    def ran(*_):
+        chosen.append((tmp_path / "chosen").read_text().splitlines())
+        return left.pop(0)
+
+    monkeypatch.setattr(generated, "ran", ran)
+    assert generated.tested(tmp_path, ["tests/a.py::b", "tests/c.py::d"])[0] == outcome
     assert not left
-    assert "tests/unit/measure" in chosen[0]
-    assert all("--ignore=tests/unit/measure" in words for words in chosen[1:] if "tests" in words)
-    assert all(words[-1] == "tests/a.py::b" for words in chosen[2:3])
+    assert chosen[0] == ["tests/a.py::b", "tests/c.py::d"]
+    assert all(words[:2] == ["tests/a.py", "tests/c.py"] for words in chosen[1:2])
+    assert all(words == ["tests/a.py::b"] for words in chosen[2:3])
     assert all(words[-1] == "--deselect=tests/a.py::b" for words in chosen[3:])
 
 
 def test_a_run_goes_on_where_it_was_stopped_and_an_intact_build_must_pass(monkeypatch, tmp_path):
     monkeypatch.setattr(generated, "fingerprints", lambda: {"audit": "now", "tests": "now"})
+    monkeypatch.setattr(generated, "reached", lambda killers, jobs: None)
     tried = []
 
-    def run(change, killer, of):
+    def run(change, killer, of, reached):
         tried.append(change and change.id)
         return Result(change.id if change else INTACT, killer, "killed" if change else "survived", "", 1.0, of)
 
@@ -224,10 +257,11 @@ def test_a_run_goes_on_where_it_was_stopped_and_an_intact_build_must_pass(monkey
 
 def test_the_tests_of_what_the_audit_has_seen_may_be_left_out(monkeypatch, tmp_path):
     monkeypatch.setattr(generated, "fingerprints", lambda: {"audit": "now", "tests": "now"})
+    monkeypatch.setattr(generated, "reached", lambda killers, jobs: None)
     chosen = changes("exact.py", (PACKAGE / "exact.py").read_bytes())[:2]
     tried = []
 
-    def run(change, killer, of):
+    def run(change, killer, of, reached):
         tried.append((change and change.id, killer))
         return Result(
             change.id if change else INTACT, killer, "killed" if change is chosen[0] else "survived", "", 1, of
@@ -240,6 +274,29 @@ def test_the_tests_of_what_the_audit_has_seen_may_be_left_out(monkeypatch, tmp_p
     told = summary({each.id: each for each in chosen}, results)
     assert "either: 50.0% killed, of all mutants 1% to 99% (95 %)" in told
     assert "tests: 0 of the 1 tried" in told
+
+
+def test_what_runs_a_line_is_known_from_coverage(tmp_path):
+    file = str(tmp_path / "lapwing" / "exact.py")
+    lines = (PACKAGE / "exact.py").read_text().splitlines()
+    changed = next(each for each in changes("exact.py", (PACKAGE / "exact.py").read_bytes()) if each.function)
+    other = next(i for i, line in enumerate(lines, 1) if line.startswith("from fractions"))
+    for killer, contexts in (
+        ("audit", {"laws/noise": changed.line, "laws/shares": other}),
+        ("tests", {"a.py::b|run": changed.line, "a.py::c|setup": changed.line, "a.py::d|run": other}),
+    ):
+        data = CoverageData(str(tmp_path / killer))
+        for context, line in contexts.items():
+            data.set_context(context)
+            data.add_lines({file: [line]})
+        data.set_context("a.py::c|run" if killer == "tests" else "laws/shares")
+        data.add_lines({file: [other]})
+        data.write()
+    found = Reached({"audit": tmp_path, "tests": tmp_path})
+    assert found.parts(changed) == {"laws/noise"}
+    assert found.tests(changed) == ["a.py::b", "a.py::c"]
+    assert found.tests(None) == ["a.py::b", "a.py::d", "a.py::c"]
+    assert "are reached by no part of the audit" in generated.unreached({changed.id: changed}, found)
 
 
 def test_results_of_another_build_count_only_if_asked_and_killed(tmp_path):
