@@ -126,8 +126,7 @@ def measured(folder: Path, killer: str, jobs: int) -> Path:
     else:
         words = ["env", f"COVERAGE_FILE={folder / '.combined'}", sys.executable, "-m", "pytest", "-q", "-n", str(jobs)]
         words += ["-m", "not slow", "-p", "no:cacheprovider", "--ignore=tests/engines", "--hypothesis-seed=0"]
-        words += [f"--basetemp={folder / 'pytest-of-tests'}", f"--cov-config={folder / 'settings'}", "--cov=lapwing"]
-        words += ["--cov-context=test", "--cov-report="]
+        words += [f"--cov-config={folder / 'settings'}", "--cov=lapwing", "--cov-context=test", "--cov-report="]
     _run(words, folder, ROOT)
     (folder / ".combined").rename(folder / killer)
     return folder
