@@ -351,6 +351,8 @@ class Ledger(BudgetChart, CapRequests):
 
     def _text(self, connection: sa.Connection, row: Row) -> tuple[str | None, str | None]:
         """Return the text of the answer of a charge, as it was recorded, and when; None if there is none yet."""
+        if row["kind"] != "charge":  # of a request, the entry that names it is a decision
+            return None, None
         answers = store.rows(connection, store.BY_CHARGE, charge=row["number"])
         if not answers:
             hidden = hidden_answer(row, store.rows(connection, store.LATER, number=row["number"]))

@@ -171,6 +171,13 @@ def test_L4_a_chain_of_requests_hashed_anew_still_has_to_follow(tmp_path, change
         Ledger.open(path)
 
 
+def test_a_request_that_was_decided_is_shown_as_one_entry(ledger):
+    granted, declined = (ledger.request("ana", 2, "more").number for _ in range(2))
+    ledger.grant(granted)
+    ledger.decline(declined)
+    assert [(ledger.entry(n).kind, ledger.entry(n).answered) for n in (granted, declined)] == [("request", False)] * 2
+
+
 def test_a_decision_whose_request_is_gone_is_told(tmp_path):
     ledger = Ledger.open(tmp_path / "a.ledger", epsilon=3)
     ledger.add_analyst("ana", 1)
