@@ -98,7 +98,7 @@ BY_CHARGE = sa.select(entries).where(entries.c.charge == sa.bindparam("charge"))
 LATER = ALL.where(entries.c.number > sa.bindparam("number"))
 OF_ANALYST = LAST.where(entries.c.analyst.concat("") == sa.bindparam("analyst"))  # from the end, without the index
 REQUESTS = ALL.where(entries.c.kind.in_(("request", "grant", "decline", "withdraw")))
-ANALYSTS = sa.select(entries.c.analyst).where(entries.c.kind == "analyst").distinct()
+ANALYSTS = sa.select(entries.c.analyst.concat("")).where(entries.c.kind == "analyst").distinct()  # likewise
 TEXT = sa.select(answers.c.text).where(answers.c.number == sa.bindparam("number"))
 ADD_HEAD = sa.insert(head)
 ADD_ENTRY = sa.insert(entries)

@@ -678,6 +678,14 @@ def test_L4_an_index_that_lacks_its_rows_hides_no_answer_from_a_search(tmp_path,
     assert [(each.number, each.answered) for each in charges_with(ledger, '"query":')] == [(4, False), (2, True)]
 
 
+def test_L4_an_index_that_lacks_its_rows_hides_no_analyst(tmp_path):
+    path = tmp_path / "visits.ledger"
+    ledger = Ledger.open(path, 2)
+    ledger.add_analyst("ana", 1)
+    edited(path, *emptied("lapwing_entries_analyst"))
+    assert [each.analyst for each in ledger.analysts()] == ["ana"]
+
+
 @pytest.mark.parametrize(
     "change",
     [
