@@ -122,7 +122,8 @@ def join(
     if public and on is None:
         raise MissingParameter("on", 'Name the declared column that is looked up: on = "postcode".')
     pairs = _pairs(columns, "columns", "a list of columns, or a table from declared names to names in this table")
-    key = _pairs([on] if isinstance(on, str) else on, "on", 'a column such as "postcode", or {"postcode": "code"}')
+    keyed = 'a column such as "postcode", or {"postcode": "code"}'
+    key = () if on is None else _pairs([on] if isinstance(on, str) else on, "on", keyed)
     if len(key) > 1:
         raise InvalidParameter(Shown(f"{len(key)} columns"), "on", "one column")
     if key and key[0][1] in dict(pairs).values():
@@ -132,8 +133,6 @@ def join(
 
 def _pairs(given: Any, what: str, allowed: str) -> tuple[tuple[str, str], ...]:
     """Return (declared name, name in the joined table) of columns."""
-    if given is None:
-        return ()
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidParameter(given, what, allowed)
     pairs = tuple(given.items()) if isinstance(given, Mapping) else tuple((name, name) for name in given)

@@ -59,6 +59,7 @@ def countries():
         ({"columns": ["age"], "public": True}, errors.MissingParameter, "on.*looked up"),
         ({"columns": ["age"], "public": "yes", "person": "id"}, errors.InvalidParameter, "public"),
         ({"columns": [], "person": "id"}, errors.InvalidParameter, "at least one"),
+        ({"columns": None, "person": "id"}, errors.InvalidParameter, "a list of columns"),
         ({"columns": "age", "person": "id"}, errors.InvalidParameter, "a list of columns"),
         ({"columns": ["age", "age"], "person": "id"}, errors.InvalidParameter, "a column twice"),
         ({"columns": {"a": "x", "b": "x"}, "person": "id"}, errors.InvalidParameter, "a column twice"),
