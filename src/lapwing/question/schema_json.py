@@ -62,7 +62,7 @@ def schema_of(fields: Fields) -> Schema:
         joins = tuple(_join(each) for each in fields["joins"])
     except LapwingError:
         raise
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
         name = fields.get("name") if isinstance(fields, dict) else None
         raise InvalidSource(
             name if isinstance(name, str) else "of the server",
