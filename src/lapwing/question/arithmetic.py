@@ -88,8 +88,10 @@ def parse_expression(
     return (read or expression_of)(items[0], schema)
 
 
-def expression_of(node: exp.Expression, schema: Schema) -> Expression:
-    """Return the expression that a tree states; refuse one that is too large."""
+def expression_of(node: exp.Expression | None, schema: Schema) -> Expression:
+    """Return the expression that a tree states; refuse one that is too large, and brackets with nothing in them."""
+    if node is None:
+        raise UnsupportedQuery("a function of nothing", "Write what it is about, such as SUM(x).")
     try:
         check_size(node)
         return _read(node, schema)
@@ -196,7 +198,8 @@ def _function(node: exp.Expression, schema: Schema) -> Expression:
     name = str(node.this).upper() if node.key == "anonymous" else ""
     if type(node) in _KNOWN:
         only(node, "this", "expressions", "ignore_nulls")
-        return _applied(_KNOWN[type(node)], [node.this, *node.expressions], schema)
+        operands = [*([] if node.args.get("this") is None else [node.this]), *node.expressions]
+        return _applied(_KNOWN[type(node)], operands, schema)
     if name in FUNCTIONS:
         return _applied(name, node.expressions, schema)
     if isinstance(node, exp.Nullif):

@@ -28,7 +28,7 @@ def is_written(name: str, column: Column) -> bool:
     return column.expression is not None and name == str(column.expression)
 
 
-def argument(node: exp.Expression, schema: Schema) -> Expression:
+def argument(node: exp.Expression | None, schema: Schema) -> Expression:
     """Return what stands between the brackets of a statistic."""
     if isinstance(node, exp.Column):
         if not isinstance(node.this, exp.Identifier):
