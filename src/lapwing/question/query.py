@@ -184,12 +184,14 @@ def _statistic(
         raise InvalidParameter(weight, "weight", "the name of a column of weights, or an expression")
     if not (name is None or is_name(name)):
         raise InvalidParameter(name, "name", NAME)
+    if not isinstance(sample, bool):  # the text "false" would be true
+        raise InvalidParameter(sample, "sample", "true or false")
     return Statistic(
         kind,
         column,
         condition,
         edges,
-        bool(sample),
+        sample,
         None if share is None else exact.positive(share, "share"),
         None if error is None else exact.positive(error, "error"),
         name,

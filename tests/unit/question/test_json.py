@@ -115,6 +115,7 @@ def test_weights_are_the_same_after_they_were_sent():
         {"statistic": "quantile", "column": "x", "q": ["0.5"]}, {"statistic": "mean", "column": "x", "share": 0.5},
         {"statistic": "mean", "column": ["x"]}, {"statistic": "ratio", "numerator": 1, "denominator": 2},
         {"statistic": "histogram", "column": "x", "edges": 7}, {"statistic": ["mean"]},
+        {"statistic": "std", "column": "x", "sample": "false"}, {"statistic": "variance", "column": "x", "sample": 0},
     ],
 )  # fmt: skip
 def test_what_is_no_statistic_is_refused(sent):
