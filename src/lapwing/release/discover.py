@@ -257,7 +257,8 @@ def discover(
 def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None) -> Discovery:
     """Return what an entry with an answer found; refuse an answer that does not fit its question."""
     answer = entry.answer
-    if not isinstance(answer, dict) or len(answer.get("keys", ())) != len(answer.get("counts", [None])):
+    listed, counts = (answer.get(name) if isinstance(answer, dict) else None for name in ("keys", "counts"))
+    if not isinstance(listed, list) or not isinstance(counts, list) or len(listed) != len(counts):
         raise unfit(ledger)
     epsilon, delta, recorded_at, _ = ledger.after(entry.number)
     return Discovery(
