@@ -67,7 +67,8 @@ def select_of(text: str, schema: Schema, *, recorded: bool = False) -> exp.Selec
         if len(each.expressions) > _MOST_ITEMS:
             raise _too_many(len(each.expressions))
     select = plain(tree, schema)
-    names = [*schema.columns, schema.person or "", *(item.alias_or_name for item in select.expressions)]
+    person = () if schema.person is None else (schema.person,)
+    names = [*schema.columns, *person, *(item.alias_or_name for item in select.expressions)]
     for part in (*select.expressions, select.args.get("where"), select.args.get("group")):
         if part is not None:
             refuse_quotes(part, names)

@@ -367,6 +367,13 @@ def test_a_refusal_says_what_and_what_to_do(text, message):
     assert message in str(caught.value)
 
 
+def test_an_unknown_column_that_is_compared_with_a_number_is_no_text_where_every_row_is_a_person():
+    schema = make_schema("t", {"x": lw.number(0, 10)}, None, None, "add_remove", None)
+    for text in ("unknown > 1", "unknown IS NULL", "x > 1 AND unknown = 3"):
+        with pytest.raises(errors.UnknownColumn):
+            parse(f"SELECT COUNT(*) FROM t WHERE {text}", schema)
+
+
 def test_keys_may_have_other_names():
     assert parse("SELECT key AS Key, COUNT(*) FROM t GROUP BY key", SCHEMA).titles == ("Key",)
     query = parse("SELECT BIN(x, 0, 5, 10) AS part, key AS who, COUNT(*) FROM t GROUP BY part, who", SCHEMA)
