@@ -294,13 +294,13 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
         return joined(All, ends)
     if isinstance(node, exp.In):
         only(node, "this", "expressions")
+        if not node.expressions:
+            raise UnsupportedQuery("IN without values", "List one or more values.")
         if is_computed(node.this, schema):
             check_size(node)
             return joined(Some, [_comparison(node.this, "=", each, schema) for each in node.expressions])
         name, column = schema.column(column_name(node.this))
         values = {_value(each, name, column) for each in node.expressions}
-        if not values:
-            raise UnsupportedQuery("IN without values", "List one or more values.")
         if len(values) == 1:
             return Compare(name, "=", values.pop())
         return OneOf(name, tuple(sorted(values, key=lambda v: (str(type(v)), v))))
