@@ -26,6 +26,9 @@ from ...ledger.ledger import Ledger
 from ..finding import Finding, parts
 from ..room import Room
 from ..tools import others
+from ..tools.unsynced import unsynced
+from .backups import backups, written_off
+from .cap_requests import cap_requests
 from .charging import charged, in_words, refusal
 from .tampering import exchanged, rolled_back, tampered, verifies
 
@@ -47,6 +50,9 @@ def ledgers(room: Room) -> Iterator[Finding]:
         older=lambda: rolled_back(room),
         exchanged=lambda: exchanged(room),
         charged=lambda: charged(room),
+        cap_requests=lambda: unsynced(lambda: cap_requests(room)),
+        backups=lambda: unsynced(lambda: backups(room)),
+        written_off=lambda: unsynced(lambda: written_off(room)),
     )
 
 
