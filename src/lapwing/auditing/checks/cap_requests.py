@@ -16,7 +16,7 @@ from typing import Any
 
 from ...errors import LapwingError
 from ...ledger.ledger import Ledger
-from ...ledger.store import Row, Turn
+from ...ledger.store import Row, Turn, connect
 from ..finding import Finding, all_right
 from ..room import Room
 from ..tools import histories
@@ -144,7 +144,7 @@ def _in_a_day(room: Room) -> Finding:
         ledger.add_analyst("ana", 1)
         ledger.add_analyst("bob", 1)
         for made, many in ((ago, 1), (timedelta(0), MOST_A_DAY - 1)):
-            earlier = _Earlier.open(ledger.where)
+            earlier = _Earlier(connect(ledger.where, Fraction(1)))
             earlier.ago = made
             for _ in range(many):
                 earlier.withdraw(earlier.request("ana", 2, "more").number, "ana")

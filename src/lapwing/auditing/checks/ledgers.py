@@ -30,6 +30,7 @@ from ..tools.unsynced import unsynced
 from .backups import backups, written_off
 from .cap_requests import cap_requests
 from .charging import charged, in_words, refusal
+from .listed import listed
 from .tampering import exchanged, rolled_back, tampered, verifies
 
 TENTH = Fraction(1, 10)
@@ -51,6 +52,7 @@ def ledgers(room: Room) -> Iterator[Finding]:
         exchanged=lambda: exchanged(room),
         charged=lambda: charged(room),
         cap_requests=lambda: unsynced(lambda: cap_requests(room)),
+        listed=lambda: unsynced(lambda: listed(room)),
         backups=lambda: unsynced(lambda: backups(room)),
         written_off=lambda: unsynced(lambda: written_off(room)),
     )

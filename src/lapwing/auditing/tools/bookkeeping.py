@@ -205,7 +205,7 @@ class Book:
                 end = self.decision(each.number)
                 yield {
                     "number": each.number, "time": each.time, "analyst": each.analyst, "cap": each.epsilon,
-                    "reason": each.note, "state": states[end and end.kind], "decided": end and end.time,
+                    "reason": each.note, "state": states[end.kind if end else None], "decided": end and end.time,
                     "granted": end and end.epsilon, "note": end and end.note,
                 }  # fmt: skip
 

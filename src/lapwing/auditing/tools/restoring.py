@@ -16,11 +16,14 @@ LOST_ANSWER = {"lost": "It may have been given after the backup that was put bac
 
 @dataclass(frozen=True)
 class Due:
-    """The record afterwards, the lines that write something off, and what a refusal says if that is not allowed."""
+    """The record afterwards, the lines that write something off, and what is said if they are not allowed.
+
+    If nothing is written off, nothing is refused and said.
+    """
 
     book: Book
     added: list[Line]
-    words: tuple[str, ...]
+    words: str
 
 
 def put_back(copy: Book, here: Book | None, head: str | None) -> Due:
@@ -28,11 +31,14 @@ def put_back(copy: Book, here: Book | None, head: str | None) -> Due:
     book = deepcopy(copy)
     known = len(book.lines)
     if here is None:
-        words: list[str] = []
-        if head != copy.lines[-1].hash:
-            words.append("the head that was kept is not its last entry" if head else "no head that was kept elsewhere")
-            _write_off_all(book)
-        return Due(book, book.lines[known:], tuple(words))
+        if head == copy.lines[-1].hash:
+            return Due(book, [], "")
+        _write_off_all(book)
+        why = "the head that was kept is not its last entry" if head else "no head that was kept elsewhere was given"
+        told = (
+            f"was not put back: {why}, so nobody knows what was charged after the copy was taken. Nothing was granted."
+        )
+        return Due(book, book.lines[known:], told)
     if here.lines[0].hash != copy.lines[0].hash:
         raise Refused("was not replaced: the copy is that of another ledger")
     unknown = head is not None and head not in {each.hash for each in copy.lines}
@@ -43,7 +49,8 @@ def put_back(copy: Book, here: Book | None, head: str | None) -> Due:
         _write_off_all(book)
     else:
         _write_off(book, here, only_here)
-    return Due(book, book.lines[known:], tuple(words))
+    told = f"was not replaced: {'; '.join(words)}. Nothing was granted." if words else ""
+    return Due(book, book.lines[known:], told)
 
 
 def _lost_charges(here: Book, only_here: Iterable[Line]) -> tuple[list[Line], list[Line]]:

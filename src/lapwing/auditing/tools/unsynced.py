@@ -37,7 +37,7 @@ class Locks:
 
 
 def unsynced(run: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """Yield what a check finds while no ledger waits for the disk, and whether all that was written was locked first."""
+    """Yield what a check finds while no ledger waits for the disk, and whether every write was locked first."""
     locks = Locks()
     with wired(locks):
         found = list(run())
