@@ -25,6 +25,7 @@ from ..tools.described import DESCRIBED, EVERY, Described, described, not_descri
 from ..tools.fields import SOURCE, TOGETHER, asking
 from ..tools.neighbors import SEED
 from .commands import compared, prepared
+from .planned import planned
 from .served import served
 
 TENTH = Fraction(1, 10)
@@ -47,6 +48,7 @@ def doors(room: Room) -> Iterator[Finding]:
         sources=lambda: chain.from_iterable(_same_source(room, each) for each in DESCRIBED),
         one_ledger=lambda: _one_ledger(room),
         plans=lambda: _same_plan(room),
+        planned=lambda: planned(room),
         completed=lambda: _completed(room),
         totals=lambda: _other_total(room),
         processes=lambda: _processes(room),

@@ -30,6 +30,7 @@ from ..tools.unsynced import unsynced
 from .backups import backups, written_off
 from .cap_requests import cap_requests
 from .charging import charged, in_words, refusal
+from .ledger_places import ledger_places
 from .listed import listed
 from .tampering import exchanged, rolled_back, tampered, verifies
 
@@ -52,6 +53,7 @@ def ledgers(room: Room) -> Iterator[Finding]:
         exchanged=lambda: exchanged(room),
         charged=lambda: charged(room),
         cap_requests=lambda: unsynced(lambda: cap_requests(room)),
+        ledger_places=lambda: unsynced(lambda: ledger_places(room)),
         listed=lambda: unsynced(lambda: listed(room)),
         backups=lambda: unsynced(lambda: backups(room)),
         written_off=lambda: unsynced(lambda: written_off(room)),

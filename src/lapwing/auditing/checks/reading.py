@@ -26,6 +26,7 @@ from ..tools.neighbors import SEED
 from ..tools.pooled import sharing
 from .beside import CELLS, ODD, Library, beside, blank, libraries, repeated, type_of
 from .formats import formats
+from .limbs import limbs
 from .lines import lines
 from .naming import naming
 from .written import written
@@ -44,6 +45,7 @@ def reading(room: Room) -> Iterator[Finding]:
         lines=lambda: sharing(lines)(room),
         formats=lambda: formats(room),
         written=lambda: sharing(written)(room),
+        limbs=lambda: limbs(room),
     )
 
 
