@@ -145,8 +145,8 @@ def _sources(room: Room) -> Finding:
             wrong += _not_refused(lambda: other.ledger, InvalidSource, f"{about}: other totals", said)  # noqa: B023
             lacking = other.plan(query.count(), epsilon=1).lacking or ""
             wrong += [] if all(each in lacking for each in said) else [f"{about}: a plan says {lacking!r}"]
-            left = other.left(), other.open_ledger().spent, other.make_ledger().total
-            if left != (Fraction(3, 2), Fraction(1, 2), Fraction(2)):
+            its = [other.left(), other.open_ledger().spent, other.make_ledger().total]
+            if its != [Fraction(3, 2), Fraction(1, 2), 2]:
                 wrong.append(f"{about}: with other totals, {other.left()} is left")
         wrong += [] if source(None, None).ledger.spent == Fraction(1, 2) else [f"{about}: a source without totals"]
         if len(Ledger.open(place).entries()) != 2:
