@@ -52,11 +52,11 @@ def ledgers(room: Room) -> Iterator[Finding]:
         older=lambda: rolled_back(room),
         exchanged=lambda: exchanged(room),
         charged=lambda: charged(room),
-        cap_requests=lambda: unsynced(lambda: cap_requests(room)),
-        ledger_places=lambda: unsynced(lambda: ledger_places(room)),
-        listed=lambda: unsynced(lambda: listed(room)),
-        backups=lambda: unsynced(lambda: backups(room)),
-        written_off=lambda: unsynced(lambda: written_off(room)),
+        cap_requests=lambda: unsynced("requests", lambda: cap_requests(room)),
+        ledger_places=lambda: unsynced("places", lambda: ledger_places(room)),
+        listed=lambda: unsynced("lists", lambda: listed(room)),
+        backups=lambda: unsynced("backups", lambda: backups(room)),
+        written_off=lambda: unsynced("restoring", lambda: written_off(room)),
     )
 
 

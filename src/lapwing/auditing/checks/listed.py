@@ -72,13 +72,15 @@ def _pages(paired: Paired) -> Finding:
         (lambda entry: True, None), (lambda entry: entry.kind != "charge", None), (lambda entry: False, None),
         (lambda entry: entry.answered or entry.question == {"query": "SELECT 3"}, None),
         (lambda entry: entry.number <= 2, None), (lambda entry: isinstance(entry.question, str), None),
-        (lambda entry: True, "ana"), (lambda entry: entry.number % 2 == 0, "ana"), (lambda entry: True, "nobody"),
+        (lambda entry: entry.number % 300 == 5, None), (lambda entry: True, "ana"),
+        (lambda entry: entry.number % 2 == 0, "ana"), (lambda entry: True, "nobody"),
     )  # fmt: skip
+    places = ((None, 1), (None, 17), (None, 1000), (1, 1), (2, 1), (40, 2), (last, 17), (last + 1, 1), (2**70, 2))
     for i, (shows, analyst) in enumerate(shown):
         seen = [each for each in paired.book.lines if _is_shown(paired.book, each, shows)]
         if analyst is not None:
             seen = [each for each in seen if each.kind == "charge" and each.analyst == analyst]
-        for before, most in ((None, 17), (None, 1000), (1, 1), (2, 1), (40, 2), (last, 17), (last + 1, 1), (2**70, 2)):
+        for before, most in places:
             tried += 1
             page = page_of(paired.ledger, before, most, shows=shows, charged_to=analyst)
             within = [each for each in seen if before is None or each.number < before]

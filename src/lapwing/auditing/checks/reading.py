@@ -45,7 +45,7 @@ def reading(room: Room) -> Iterator[Finding]:
         lines=lambda: sharing(lines)(room),
         formats=lambda: formats(room),
         written=lambda: sharing(written)(room),
-        limbs=lambda: limbs(room),
+        limbs=lambda: sharing(limbs)(room),
     )
 
 

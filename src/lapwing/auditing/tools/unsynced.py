@@ -36,14 +36,14 @@ class Locks:
             self._begun.pop(id(connection), None)
 
 
-def unsynced(run: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def unsynced(about: str, run: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     """Yield what a check finds while no ledger waits for the disk, and whether every write was locked first."""
     locks = Locks()
     with wired(locks):
         found = list(run())
     yield from found
     yield Finding(
-        "L1: a ledger is locked before it is read, whenever something is written",
+        f"L1: a ledger is locked before it is read, whenever something is written: {about}",
         not locks.faults and locks.writes > 0,
         all_right(locks.faults, locks.writes),
     )

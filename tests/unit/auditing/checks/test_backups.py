@@ -32,7 +32,7 @@ def room(tmp_path):
 def fails(part: Part, room: Room) -> bool:
     """Return whether a part finds something broken; an error is a failure, as for whoever runs the check."""
     try:
-        return not all(each.passed for each in unsynced(lambda: part(room)))
+        return not all(each.passed for each in unsynced("a part", lambda: part(room)))
     except Exception:
         return True
 
