@@ -14,6 +14,7 @@ from fractions import Fraction
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ...errors import (
@@ -30,7 +31,7 @@ from ...errors import (
 from ...ledger import store
 from ...ledger.existing import is_there, open_existing, told_new, told_place
 from ...ledger.ledger import Ledger
-from ...ledger.place import beside, default, file_name, user_folder
+from ...ledger.place import Place, beside, default, file_name, user_folder
 from ...question import query
 from ...question.schema import number
 from ...source import Source
@@ -48,6 +49,7 @@ def ledger_places(room: Room) -> Iterator[Finding]:
     """Check places, what is there, what is made, and what is refused."""
     yield _names(room)
     yield _folders(room)
+    yield _moved(room)
     yield _sources(room)
     yield _opened(room)
     yield _made(room)
@@ -104,6 +106,55 @@ def _folders(room: Room) -> Finding:
                    all_right(wrong, 10))  # fmt: skip
 
 
+def _moved(room: Room) -> Finding:
+    """A ledger in the place of earlier builds is used by nobody, and refused with words that move it."""
+    wrong: list[str] = []
+    new, old = room.path("new"), room.path("old")
+    for has_new, has_old in ((False, False), (True, False), (True, True)):
+        _only(new, has_new)
+        _only(old, has_old)
+        where = Place(str(new), old).found("t")
+        wrong += [] if where == str(new) else [f"with {has_new} and {has_old} it is {where}"]
+    _only(new, False)
+    long = room.folder / ("x" * 300)
+    within = room.path("folder") / "a b.ledger"
+    words = [
+        f'has no ledger at "{new}"',
+        f'one at "{old}"',
+        f"Move it: `mv -n {quote(str(old))} {quote(str(new))}`",
+        f"ledger = {str(old)!r}",
+    ]
+    cases = (
+        (new, words), (long, [f'has no ledger at "{long}"']),
+        (within, [f"`mkdir -p -m 700 {quote(str(within.parent))} && mv -n {quote(str(old))} {quote(str(within))}`"]),
+    )  # fmt: skip
+    for place, said in cases:
+        wrong += _not_refused(lambda: Place(str(place), old).found("t"), InvalidSource, str(place), said)  # noqa: B023
+    for before in (None, long):
+        wrong += [] if Place(str(new), before).found("t") == str(new) else [f"before was {before}"]
+    access = os.access
+    os.access = lambda *_, **__: False
+    try:
+        for place in (new, within):
+            Place(str(place)).make_folder()  # a named one: SQLite will say what it cannot do
+        Place(str(within), old).make_folder()  # there is no folder, which is said later
+        said = ["cannot be made: its folder cannot be written", "Name another place"]
+        wrong += _not_refused(Place(str(new), old).make_folder, LedgerError, "a folder of others", said)
+    finally:
+        os.access = access
+    Place(str(new), old).make_folder()
+    wrong += ["a folder was made"] if within.parent.exists() or new.exists() else []
+    return Finding("L1: a ledger of earlier builds is moved by whoever owns it, or refused", not wrong,
+                   all_right(wrong, 12))  # fmt: skip
+
+
+def _only(path: Path, there: bool) -> None:
+    if there:
+        path.write_text("a ledger")
+    else:
+        path.unlink(missing_ok=True)
+
+
 # --- the ledger of a source ---
 
 
@@ -148,8 +199,12 @@ def _sources(room: Room) -> Finding:
             its = [other.left(), other.open_ledger().spent, other.make_ledger().total]
             if its != [Fraction(3, 2), Fraction(1, 2), 2]:
                 wrong.append(f"{about}: with other totals, {other.left()} is left")
+        open_before = source()
+        open_before.ledger.set_total(9, "0.5")
+        if open_before.plan(query.count(), epsilon=1).lacking or open_before.left() != Fraction(17, 2):
+            wrong.append(f"{about}: a ledger that was open before is refused")
         wrong += [] if source(None, None).ledger.spent == Fraction(1, 2) else [f"{about}: a source without totals"]
-        if len(Ledger.open(place).entries()) != 2:
+        if [each.kind for each in Ledger.open(place).entries()] != ["open", "charge", "total"]:
             wrong.append(f"{about}: something was written")
     return Finding(
         "L1: the ledger of a source is made with its totals, only to write, and refused with others",
