@@ -27,6 +27,7 @@ from ..finding import Finding, parts
 from ..room import Room
 from ..tools import others
 from ..tools.unsynced import unsynced
+from .as_server import as_server
 from .backups import backups, written_off
 from .cap_requests import cap_requests
 from .charging import charged, in_words, refusal
@@ -54,6 +55,7 @@ def ledgers(room: Room) -> Iterator[Finding]:
         charged=lambda: charged(room),
         cap_requests=lambda: unsynced("requests", lambda: cap_requests(room)),
         ledger_places=lambda: unsynced("places", lambda: ledger_places(room)),
+        as_server=lambda: unsynced("a server", lambda: as_server(room)),
         listed=lambda: unsynced("lists", lambda: listed(room)),
         backups=lambda: unsynced("backups", lambda: backups(room)),
         written_off=lambda: unsynced("restoring", lambda: written_off(room)),

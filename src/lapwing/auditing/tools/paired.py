@@ -111,7 +111,7 @@ class Paired:
         A brief comparison leaves out what is said of single entries.
         """
         found = [*self.faults]
-        for look in (self._in_file, self._said_in_all, *(() if brief else (self._said_of_each, self._said_left))):
+        for look in (self._in_file, self.said_in_all, *(() if brief else (self._said_of_each, self._said_left))):
             try:
                 found += look()
             except Exception as error:  # of made-up amounts, so its text reveals nothing
@@ -140,7 +140,7 @@ class Paired:
         if {number: json.loads(text) for number, text in answers.items()} != due_answers:
             yield f"it has {len(answers)} answers, not the {len(due_answers)} that are due"
 
-    def _said_in_all(self) -> Iterator[str]:
+    def said_in_all(self) -> Iterator[str]:
         """Yield what differs in what the ledger says of its entries together."""
         ledger, lines = self.ledger, self.book.lines
         if ledger.verify(lines[-1].hash) != len(lines) or ledger.head != lines[-1].hash:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lapwing.auditing.checks import backups, cap_requests, ledger_places, limbs, listed, planned
+from lapwing.auditing.checks import as_server, backups, cap_requests, ledger_places, limbs, listed, planned
 from lapwing.auditing.finding import Finding
 from lapwing.auditing.room import Room
 from lapwing.auditing.tools.unsynced import unsynced
@@ -129,6 +129,11 @@ def test_L6_ledgers_of_one_second_that_are_taken_for_copies_are_found(room, monk
 def test_L1_a_ledger_made_only_to_look_at_it_is_found(room, monkeypatch):
     monkeypatch.setattr(of_source.LedgerOfSource, "open_ledger", of_source.LedgerOfSource.make_ledger)
     assert fails(ledger_places.ledger_places, room)
+
+
+def test_L1_a_ledger_made_on_a_server_without_a_lock_is_found(room, monkeypatch):
+    monkeypatch.setattr(Ledger, "_is_made", lambda self, connection: False)
+    assert fails(as_server.as_server, room)
 
 
 def test_L1_a_name_that_leads_out_of_the_folder_is_found(room, monkeypatch):
