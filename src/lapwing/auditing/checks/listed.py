@@ -41,6 +41,7 @@ def listed(room: Room) -> Iterator[Finding]:
     yield _found(paired)
     yield _edited(room)
     yield _copies(room)
+    yield _tables(paired)
 
 
 def _long(room: Room) -> Paired:
@@ -255,3 +256,39 @@ def _copies(room: Room) -> Finding:
         for pair in ((first, second), (second, first)):
             wrong += [] if are_copies(*pair) == due else [f"pair {i} is taken for {'two' if due else 'one'}"]
     return Finding("L6: which ledgers are copies of one another", not wrong, all_right(wrong, 2 * len(cases)))
+
+
+# --- the tables ---
+
+_COLUMNS = {
+    "lapwing_ledger": "version INTEGER!, number INTEGER!, hash TEXT!",
+    "lapwing_entries": "number INTEGER!, time TEXT!, kind TEXT!, analyst TEXT, question TEXT, key TEXT, "
+    "epsilon INTEGER, delta INTEGER, charge INTEGER, answer TEXT, note TEXT, total INTEGER!, total_delta INTEGER!, spent INTEGER!, "
+    "spent_delta INTEGER!, cap INTEGER, cap_spent INTEGER, previous TEXT!, hash TEXT!",
+    "lapwing_answers": "number INTEGER!, text TEXT!",
+}
+"""The columns of each table, by the reference; those with an exclamation mark are never null."""
+
+_UNIQUE = {"lapwing_ledger": [], "lapwing_entries": ["charge", "key"], "lapwing_answers": []}
+
+
+def _tables(paired: Paired) -> Finding:
+    """The tables are those of version 1, and two entries never have one key, or answer one charge."""
+    wrong = []
+    with closing(sqlite3.connect(paired.path)) as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        wrong += [] if names == set(_COLUMNS) else [f"the tables are {names}"]
+        for table, due in _COLUMNS.items():
+            columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
+            found = ", ".join(f"{name} {kind}{'!' if needed else ''}" for _, name, kind, needed, *_ in columns)
+            keys = [name for _, name, *_, key in columns if key]
+            unique = [
+                connection.execute(f"PRAGMA index_info({index})").fetchone()[2]
+                for _, index, only, origin, _ in connection.execute(f"PRAGMA index_list({table})").fetchall()
+                if only and origin == "u"
+            ]
+            if (found, sorted(unique), keys) != (due, _UNIQUE[table], [due.partition(" ")[0]]):
+                wrong.append(f"{table} has {found}, unique {unique}, and the key {keys}")
+    wrong += paired.all_faults(brief=True)
+    return Finding("L4: the tables and the hashes of a ledger are those of version 1", not wrong,
+                   all_right(wrong, len(_COLUMNS) + len(paired.book.lines)))  # fmt: skip

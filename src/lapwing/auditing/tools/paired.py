@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields
 from datetime import UTC, datetime
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,7 @@ class Paired:
                     yield f"entry {line.number}: {name} is {row[name]}, and {due} is due"
             if json.loads(row["question"] or "null") != line.question:
                 yield f"entry {line.number}: the question is {row['question']}"
+        yield from _written(rows, answers)
         due_answers = {each.number: each.answer for each in lines if each.kind == "answer"}
         if {number: json.loads(text) for number, text in answers.items()} != due_answers:
             yield f"it has {len(answers)} answers, not the {len(due_answers)} that are due"
@@ -207,6 +209,36 @@ class Paired:
         for i, (said, due) in enumerate(told):
             if said != due:
                 yield f"amount {i} is said to be {said}, and {due} is due"
+
+
+def _written(rows: Sequence[sqlite3.Row], answers: Mapping[int, str]) -> Iterator[str]:
+    """Yield what is not written as the reference of the ledger says: canonical JSON, keys and hashes."""
+    previous = "0" * 64
+    for row in rows:
+        fields = {name: row[name] for name in row.keys() if row[name] is not None and name != "hash"}  # noqa: SIM118
+        if row["previous"] != previous or row["hash"] != _hash(_canonical(fields)):
+            yield f"entry {row['number']}: its hash, or the one before, is not as it is written"
+        previous = row["hash"]
+        asked = row["question"]
+        if asked is not None and asked != _canonical(json.loads(asked)):
+            yield f"entry {row['number']}: its question is no canonical JSON"
+        if row["kind"] == "charge" and row["key"] != _hash(f"{row['epsilon']} {row['delta']} {asked}"):
+            yield f"entry {row['number']}: its key is {row['key']}"
+        if (row["kind"] == "open") != (row["key"] is not None and len(row["key"]) == 32):
+            yield f"entry {row['number']}: its key is {row['key']}"
+        text = answers.get(row["number"])
+        if row["answer"] != (None if text is None else _hash(text)):
+            yield f"entry {row['number']}: the hash of its answer is {row['answer']}"
+        if text is not None and text != _canonical(json.loads(text)):
+            yield f"entry {row['number']}: its answer is no canonical JSON"
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _unlike(found: dict[str, Any], due: dict[str, Any]) -> Iterator[str]:
