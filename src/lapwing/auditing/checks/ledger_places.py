@@ -6,10 +6,11 @@ Expected places, totals and refusals are written here by hand; whatever is refus
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import string
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from hashlib import sha256
 from importlib.util import find_spec
@@ -224,6 +225,9 @@ def _opened(room: Room) -> Finding:
     link.symlink_to(path)
     empty.write_bytes(b"")
     folder.mkdir()
+    other = room.path("db")
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE visits (x)")
     for given in (path, str(path), link):
         for totals in ((), (2,), ("2.0", "1e-6"), (None, _DELTA)):
             again = Ledger.open(given, *totals)
@@ -240,6 +244,8 @@ def _opened(room: Room) -> Finding:
         (lambda: Ledger.open(path, 2, 0), LedgerError, ["with the total δ = 0, but it has 0.000001"]),
         (lambda: Ledger.open(empty, 2), LedgerError, ["is an empty file, not a ledger"]),
         (lambda: Ledger.open(folder, 2), LedgerError, ["is not a file"]),
+        (lambda: Ledger.open(other), LedgerError, ["is not a ledger but another database"]),
+        (lambda: Ledger.open(other, 2), LedgerError, ["is not a ledger but another database"]),
         (lambda: Ledger.open(gone / "x", 2), LedgerError, [f'there is no folder "{gone}"']),
         (lambda: Ledger.open(f"~no-such-user/{path.name}"), LedgerError, ["there is no such home folder"]),
         (lambda: Ledger.open(""), MissingParameter, ["ledger"]),
