@@ -23,7 +23,7 @@ from ...ledger.ledger import Ledger
 from ..finding import Finding, all_right
 from ..room import Room
 from ..tools import histories
-from ..tools.bookkeeping import Book, Refused
+from ..tools.bookkeeping import Book, DueRefusal
 from ..tools.paired import Paired
 from ..tools.restoring import put_back
 
@@ -213,7 +213,7 @@ def _refused(room: Room) -> Finding:
             wrong.append(f"{what}: the ledger has changed")
     missing = room.path("backup")
     wrong += _accepted(lambda: restore(str(paired.path), missing, head, write_off=True), NoLedger, "a missing copy")
-    wrong += _accepted(lambda: put_back(_copy_of(paired, room).book, other.book, None), Refused, "another book")
+    wrong += _accepted(lambda: put_back(_copy_of(paired, room).book, other.book, None), DueRefusal, "another book")
     wrong += [*paired.all_faults(), *other.all_faults()]
     return Finding(
         "L6: only a sound copy is put back, and only over a sound ledger that it is a copy of",

@@ -239,7 +239,30 @@ def _opened(room: Room) -> Finding:
     for none in (gone, within):
         wrong += [] if not is_there(str(none)) and open_existing(str(none)) is None else [f"{none} is there"]
         wrong += _not_refused(lambda: Ledger.open(none), NoLedger, "none", [f'no ledger at "{none}"'])  # noqa: B023
-    refused: list[tuple[Callable[[], Any], type[LapwingError], Sequence[str]]] = [
+    refused = [*_bad_ledgers(made, path, gone, empty, folder, other), *_bad_places(path)]
+    for i, (call, kind, words) in enumerate(refused):
+        wrong += _not_refused(call, kind, f"case {i}", words)
+    if (
+        find_spec("psycopg") is not None
+        and told_place("postgresql://u:secret@h:5/d?sslmode=require") != "postgresql://h/d"
+    ):
+        wrong.append(f"a server is told as {told_place('postgresql://u:secret@h:5/d')}")
+    told = told_new("This release", made)
+    due = f"This release began a new ledger, {path}, with the total ε = 2, δ = 0.000001. If there was one before,"
+    wrong += [] if told.startswith(due) and told_place(str(path)) == str(path) else [told]
+    wrong += [f"{made!r}"] if repr(made) != f"Ledger({str(path)!r})" or made.verify(made.head) != 1 else []
+    wrong += ["something is left"] if gone.exists() or empty.read_bytes() or [*folder.iterdir()] else []
+    return Finding("L1: what is opened is a ledger with its own totals; all else is refused", not wrong,
+                   all_right(wrong, 20 + len(refused)))  # fmt: skip
+
+
+Case = tuple[Callable[[], Any], type[LapwingError], Sequence[str]]
+"""A call that is refused, the error, and words that it has."""
+
+
+def _bad_ledgers(made: Ledger, path: Path, gone: Path, empty: Path, folder: Path, other: Path) -> list[Case]:
+    """Return calls for what is another ledger, no ledger, and no place; and heads that are not in it."""
+    return [
         (lambda: Ledger.open(path, 3), LedgerError, ["with the total ε = 3, but it has 2", "total`"]),
         (lambda: Ledger.open(path, 2, 0), LedgerError, ["with the total δ = 0, but it has 0.000001"]),
         (lambda: Ledger.open(empty, 2), LedgerError, ["is an empty file, not a ledger"]),
@@ -255,29 +278,20 @@ def _opened(room: Room) -> Finding:
         (lambda: made.verify(made.head.upper()), InvalidParameter, ["64 hexadecimal digits"]),
         (lambda: made.verify("0" * 64), UnknownHead, ["not in the ledger"]),
     ]
+
+
+def _bad_places(path: Path) -> list[Case]:
+    """Return calls with addresses that are never shown, and waits that are none."""
     addresses: tuple[Any, ...] = (
         b"bytes", "a\0b", "mysql://h/d", "postgres:h", "POSTGRESQL://u:p@h/d", "host=h password = p", "file://x",
         "postgresql://u:p@q@h/d", "postgresql://h/d?service=x",
     )  # fmt: skip
-    refused += [(lambda each=each: Ledger.open(each, 2), InvalidAddress, ["ledger"]) for each in addresses]  # type: ignore[misc]
+    refused: list[Case] = [(lambda each=each: Ledger.open(each, 2), InvalidAddress, ["ledger"]) for each in addresses]  # type: ignore[misc]
     refused += [
         (lambda wait=wait: Ledger.open(path, wait=wait), InvalidParameter, ["wait"])  # type: ignore[misc]
         for wait in (0, -1, "soon", None, float("nan"), True)
     ]
-    for i, (call, kind, words) in enumerate(refused):
-        wrong += _not_refused(call, kind, f"case {i}", words)
-    if (
-        find_spec("psycopg") is not None
-        and told_place("postgresql://u:secret@h:5/d?sslmode=require") != "postgresql://h/d"
-    ):
-        wrong.append(f"a server is told as {told_place('postgresql://u:secret@h:5/d')}")
-    told = told_new("This release", made)
-    due = f"This release began a new ledger, {path}, with the total ε = 2, δ = 0.000001. If there was one before,"
-    wrong += [] if told.startswith(due) and told_place(str(path)) == str(path) else [told]
-    wrong += [f"{made!r}"] if repr(made) != f"Ledger({str(path)!r})" or made.verify(made.head) != 1 else []
-    wrong += ["something is left"] if gone.exists() or empty.read_bytes() or [*folder.iterdir()] else []
-    return Finding("L1: what is opened is a ledger with its own totals; all else is refused", not wrong,
-                   all_right(wrong, 20 + len(refused)))  # fmt: skip
+    return refused
 
 
 def _made(room: Room) -> Finding:

@@ -18,7 +18,7 @@ Amounts = tuple[Fraction, Fraction]
 """A cap, and what is spent of it."""
 
 
-class Refused(Exception):
+class DueRefusal(Exception):
     """What must be refused, with words that the refusal has."""
 
 
@@ -100,7 +100,7 @@ class Book:
     def record(self, number: int, answer: Any) -> Any:
         """Write the answer of a charge, or find the one that was first."""
         if self.lines[number - 1].kind != "charge":
-            raise Refused("has no such charge")
+            raise DueRefusal("has no such charge")
         first = self.answer_to(number)
         return (first or self.add("answer", charge=number, answer=answer)).answer
 
@@ -119,14 +119,14 @@ class Book:
     def add_analyst(self, name: str, cap: Fraction, note: str | None = None) -> Line:
         """Give someone new a cap."""
         if name in self.caps:
-            raise Refused("a name not in the ledger yet")
+            raise DueRefusal("a name not in the ledger yet")
         return self._set_cap(name, cap, note)
 
     def set_cap(self, name: str, cap: Fraction, note: str | None = None) -> Line:
         """Set the cap of someone who has one."""
         _printable(name, "analyst")
         if name not in self.caps:
-            raise Refused("one in the ledger")
+            raise DueRefusal("one in the ledger")
         return self._set_cap(name, cap, note)
 
     def _set_cap(self, name: str, cap: Fraction, note: str | None) -> Line:
@@ -143,12 +143,12 @@ class Book:
         _printable(reason, "reason", LONGEST_REASON)
         own, _ = self._cap_of(analyst)
         if cap <= own:
-            raise Refused(f"cap is above the {written(own)} that you have")
+            raise DueRefusal(f"cap is above the {written(own)} that you have")
         mine = [each for each in self.lines if each.kind == "request" and each.analyst == analyst]
         if sum(self.decision(each.number) is None for each in mine) >= MOST_OPEN:
-            raise Refused("You have 5 open requests")
+            raise DueRefusal("You have 5 open requests")
         if len(mine) >= MOST_A_DAY:
-            raise Refused("You have made 20 requests within 24 hours")
+            raise DueRefusal("You have made 20 requests within 24 hours")
         return self.add("request", analyst=analyst, epsilon=cap, note=reason)
 
     def grant(self, request: int, cap: Fraction | None = None, note: str | None = None) -> Line:
@@ -157,9 +157,9 @@ class Book:
         name, wanted = str(asked.analyst), asked.epsilon or Fraction(0)
         own, spent = self.caps[name]
         if cap is None and wanted <= own:
-            raise Refused(f"{name} has a cap of {written(own)} by now")
+            raise DueRefusal(f"{name} has a cap of {written(own)} by now")
         if cap is not None and not own < cap <= wanted:
-            raise Refused(f"cap is above the present {written(own)}, and at most the {written(wanted)} asked for")
+            raise DueRefusal(f"cap is above the present {written(own)}, and at most the {written(wanted)} asked for")
         _printable(note, "note", optional=True)
         self.caps[name] = wanted if cap is None else cap, spent
         return self.add("grant", analyst=name, charge=request, epsilon=self.caps[name][0], note=note)
@@ -183,16 +183,16 @@ class Book:
     def _open_request(self, number: int, analyst: str | None = None) -> Line:
         found = [each for each in self.lines if each.kind == "request" and each.number == number]
         if not found or analyst not in (None, found[0].analyst):
-            raise Refused(f"request = {number} was asked; request is the number of a request in the ledger")
+            raise DueRefusal(f"request = {number} was asked; request is the number of a request in the ledger")
         decided = self.decision(number)
         if decided is not None:
             state = {"grant": "granted", "decline": "declined", "withdraw": "withdrawn"}[decided.kind]
-            raise Refused(f"Request {number} was {state} before")
+            raise DueRefusal(f"Request {number} was {state} before")
         return found[0]
 
     def _cap_of(self, name: str) -> Amounts:
         if name not in self.caps:
-            raise Refused(f'analyst = "{name}" was asked; analyst is a name in ledger')
+            raise DueRefusal(f'analyst = "{name}" was asked; analyst is a name in ledger')
         return self.caps[name]
 
     # --- what is told of all of it ---
@@ -222,9 +222,9 @@ def written(amount: Fraction, places: int = 18) -> str:
     return f"{'-' if amount < 0 else ''}{whole}{'.' if decimals else ''}{decimals}"
 
 
-def _beyond(letter: str, asked: Fraction, left: Fraction, total: Fraction, who: str) -> Refused:
+def _beyond(letter: str, asked: Fraction, left: Fraction, total: Fraction, who: str) -> DueRefusal:
     amounts = f"has {written(max(left, Fraction(0)))} left of {written(total)}."
-    return Refused(f"{letter} = {written(asked)}, and {who}", amounts)
+    return DueRefusal(f"{letter} = {written(asked)}, and {who}", amounts)
 
 
 def _printable(value: Any, name: str, longest: int = LONGEST, *, optional: bool = False) -> None:
@@ -232,7 +232,7 @@ def _printable(value: Any, name: str, longest: int = LONGEST, *, optional: bool 
         return
     fits = isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
     if not fits or value[0].isspace() or value[-1].isspace():
-        raise Refused(f"{name} is a printable text of 1 to {longest} characters")
+        raise DueRefusal(f"{name} is a printable text of 1 to {longest} characters")
 
 
 def _canonical(value: Any) -> str:

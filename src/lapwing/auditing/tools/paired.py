@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import LapwingError
 from ...ledger.entry import Budget, Entry
 from ...ledger.ledger import Ledger
-from .bookkeeping import Book, Line, Refused, written
+from .bookkeeping import Book, DueRefusal, Line, written
 
 _SCALES = {
     **dict.fromkeys(("epsilon", "total", "spent", "cap", "cap_spent"), 10**9),
@@ -47,13 +47,13 @@ class Paired:
         due: Any
         try:
             due = getattr(self.book, name)(*given)
-        except Refused as refused:
+        except DueRefusal as refused:
             due = refused
         try:
             found: Any = getattr(self.ledger, name)(*self._as_given(name, given))
         except Exception as error:  # of made-up amounts, so its text reveals nothing
             found = error
-        if isinstance(due, Refused) or isinstance(found, Exception):
+        if isinstance(due, DueRefusal) or isinstance(found, Exception):
             self._compare_refusals(found, due, what)
         elif name == "record":
             self.faults += [] if found == due else [f"{what}: gives {found!r:.80}"]
@@ -68,7 +68,7 @@ class Paired:
         return self.ledger.entry(given[0]), *given[1:]
 
     def _compare_refusals(self, found: Any, due: Any, what: str) -> None:
-        if not isinstance(due, Refused):
+        if not isinstance(due, DueRefusal):
             self.faults.append(f"{what}: is refused: {found}")
         elif not isinstance(found, LapwingError):
             self.faults.append(f"{what}: is not refused, {due}, but gives {found!r:.80}")

@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 
-from .bookkeeping import Book, Line, Refused, hashes, written
+from .bookkeeping import Book, DueRefusal, Line, hashes, written
 
 NOTE = "written off: charged after the backup that was put back"
 UNKNOWN_NOTE = "written off: nobody knows what was charged after the backup that was put back"
@@ -40,7 +40,7 @@ def put_back(copy: Book, here: Book | None, head: str | None) -> Due:
         )
         return Due(book, book.lines[known:], told)
     if here.lines[0].hash != copy.lines[0].hash:
-        raise Refused("was not replaced: the copy is that of another ledger")
+        raise DueRefusal("was not replaced: the copy is that of another ledger")
     unknown = head is not None and head not in {each.hash for each in copy.lines}
     only_here = [each for each in here.lines if (each.number, each.hash) not in hashes(copy.lines)]
     words = _lost_words(copy, here, only_here)
