@@ -169,8 +169,11 @@ def _forgotten(opened: Ledger, paired: Paired, copy: Paired) -> Iterator[str]:
     lost = last.hash not in {each.hash for each in copy.book.lines}
     try:
         opened.spent  # noqa: B018
-    except LedgerError:
+    except LedgerError as error:
         yield from [] if lost else ["a ledger whose entries are all there is refused"]
+        yield from (
+            [] if f"lacks entry {last.number} as it was seen before" in str(error) else [f"it is refused: {error}"]
+        )
     else:
         yield from ["a ledger that saw what is lost goes on"] if lost else []
 
