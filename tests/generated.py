@@ -89,7 +89,7 @@ MEMORY = 12_000_000
 ORDER: tuple[tuple[str, ...], ...] = (
     ("worlds",),
     ("sensitivities", "replay"),
-    ("laws", "doors", "identity"),
+    ("laws", "doors", "identity", "refusals"),
     ("coverage",),
     ("ledgers", "failures"),
     ("sampler", "reading", "canary"),

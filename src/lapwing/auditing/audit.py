@@ -36,6 +36,7 @@ from .checks.identity import identity
 from .checks.laws import laws
 from .checks.ledgers import ledgers
 from .checks.reading import reading
+from .checks.refusals import refusals
 from .checks.replay import replay
 from .checks.sampler import sampler
 from .checks.sensitivities import sensitivities
@@ -88,6 +89,9 @@ CHECKS: dict[str, CheckEntry] = {
     "doors": CheckEntry(doors, "is every way to make a source and to ask it the same question, charge and answer?", 23),
     "identity": CheckEntry(
         identity, "is everything that an answer depends on part of the question, and nothing else?", 24
+    ),
+    "refusals": CheckEntry(
+        refusals, "is what cannot be answered refused, in our words and before anything is charged?", 15
     ),
     "failures": CheckEntry(failures, "whatever fails, is there one charge and one answer?", 24, True),
     "canary": CheckEntry(canary, "do private values stay out of answers, errors and files?", 17),
