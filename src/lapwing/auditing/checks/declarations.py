@@ -9,12 +9,15 @@ from collections.abc import Iterator
 
 from ... import exact, sensitivity
 from ...measure import cells
-from ...question import bins, codes, file, labels, quality
+from ...question import bins, codes, derivation, described, file, join, labels, quality, schema, schema_json
 from ..finding import Finding
 from ..room import Room
 from ..tools.meaning import meanings
 from .declared_columns import columns
+from .declared_expressions import expressions
 from .declared_files import files
+from .declared_joins import joins
+from .declared_schemas import schemas
 from .numbers import numbers, packing, sensitivities
 
 
@@ -26,10 +29,15 @@ def declarations(room: Room) -> Iterator[Finding]:
         "recorded integers": packing(),
         "declarations of columns": columns(),
         "declarations of files": files(),
+        "declarations of tables": schemas(),
+        "computed columns": expressions(),
+        "joins": joins(),
     }
     yield from meanings(families, _MODULES, _NEVER)
 
 
-_MODULES = (bins, cells, codes, exact, file, labels, quality, sensitivity)
+_MODULES = (
+    bins, cells, codes, derivation, described, exact, file, join, labels, quality, schema, schema_json, sensitivity,
+)  # fmt: skip
 _NEVER = ()
 """Refusals that no declaration reaches."""
