@@ -18,6 +18,8 @@ from .declared_expressions import expressions
 from .declared_files import files
 from .declared_joins import joins
 from .declared_schemas import schemas
+from .sought import sought
+from .sought_bounds import sought_bounds
 from .numbers import numbers, packing, sensitivities
 
 
@@ -32,6 +34,8 @@ def declarations(room: Room) -> Iterator[Finding]:
         "declarations of tables": schemas(),
         "computed columns": expressions(),
         "joins": joins(),
+        "searches for keys and rows per person": sought(),
+        "searches for bounds": sought_bounds(room),
     }
     yield from meanings(families, _MODULES, _NEVER)
 
