@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ... import exact, sensitivity
+from ... import exact, sensitivity, source
 from ...measure import cells
-from ...question import bins, codes, derivation, described, file, join, labels, quality, schema, schema_json
+from ...question import (
+    bins,
+    codes,
+    derivation,
+    described,
+    file,
+    join,
+    labels,
+    quality,
+    schema,
+    schema_json,
+)
+from ...release import bounds, discover, rows_per_person
 from ..finding import Finding
 from ..room import Room
 from ..tools.meaning import meanings
@@ -18,13 +30,14 @@ from .declared_expressions import expressions
 from .declared_files import files
 from .declared_joins import joins
 from .declared_schemas import schemas
+from .declared_sources import sources
+from .numbers import numbers, packing, sensitivities
 from .sought import sought
 from .sought_bounds import sought_bounds
-from .numbers import numbers, packing, sensitivities
 
 
 def declarations(room: Room) -> Iterator[Finding]:
-    """Check numbers, columns, files."""
+    """Check numbers, columns, files, joins, computed columns, whole tables and sources, and what is looked for."""
     families = {
         "numbers": numbers(),
         "sensitivities": sensitivities(),
@@ -34,14 +47,16 @@ def declarations(room: Room) -> Iterator[Finding]:
         "declarations of tables": schemas(),
         "computed columns": expressions(),
         "joins": joins(),
-        "searches for keys and rows per person": sought(),
+        "searches for keys and rows per person": sought(room),
         "searches for bounds": sought_bounds(room),
+        "sources": sources(room),
     }
     yield from meanings(families, _MODULES, _NEVER)
 
 
 _MODULES = (
-    bins, cells, codes, derivation, described, exact, file, join, labels, quality, schema, schema_json, sensitivity,
+    bins, bounds, cells, codes, derivation, described, discover, exact, file, join, labels, quality, rows_per_person,
+    schema, schema_json, sensitivity, source,
 )  # fmt: skip
 _NEVER = ()
 """Refusals that no declaration reaches."""

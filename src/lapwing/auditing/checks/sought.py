@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction as F
 from itertools import count
@@ -14,13 +15,22 @@ from typing import Any
 
 import numpy as np
 
+from ...ledger.ledger import Ledger
 from ...noise.entropy import EntropyForTests
 from ...noise.sampler import discrete_laplace
 from ...noise.weighted import margins
 from ...question.query import Compare
 from ...question.schema import Column, Schema, keys, number
-from ...release.discover import Discovery, KeyPlan, KeyTally, plan_keys
-from ...release.rows_per_person import RowsPerPerson, RowsPlan, RowsTally, people_share, plan_rows_per_person
+from ...release.discover import Discovery, KeyPlan, KeyTally, discovered, plan_keys
+from ...release.rows_per_person import (
+    RowsPerPerson,
+    RowsPlan,
+    RowsTally,
+    people_share,
+    plan_rows_per_person,
+    rows_found,
+)
+from ..room import Room
 from ..tools.meaning import Cases, Refused
 from ..tools.neighbors import SEED
 
@@ -30,13 +40,14 @@ _BORDERS = (
 )  # fmt: skip
 
 
-def sought() -> dict[str, Cases]:
+def sought(room: Room) -> dict[str, Cases]:
     """Return what is looked for: keys, and rows per person."""
     return {
         "plans of keys": [*_key_plans(), *_key_numbers()],
         "keys that are counted": _tallies(),
         "keys that were found": _discoveries(),
         "plans of rows per person": _row_plans(),
+        "recorded answers": _recorded(room),
         "rows per person that were found": [*_rows_found(), *_row_bins()],
     }
 
@@ -383,6 +394,52 @@ def _shares(people: list[int]) -> dict[int, tuple[float, float, float]]:
 def _share(within: float, beyond: float, empty: float) -> float:
     a, b = max(within, 0.0), max(beyond, 0.0)
     return a / (a + b) if a + b else empty
+
+
+def _recorded(room: Room) -> Cases:
+    """Return entries of a ledger, and what they found; an answer of another form is refused."""
+    ledger = Ledger.open(room.path("ledger"), 10, "0.5")
+    entry = ledger.charge("asked", 3, "0.2")
+    plan, rows = _keys_of(_schema("p", 2)), _row_plan()
+    right, people = {"keys": ["a"], "counts": [5]}, [0] * 26
+    old = replace(entry, repeated=True)
+    wrong_keys: tuple[Any, ...] = (
+        None, [], {}, {"keys": ["a"]}, {"counts": [1]}, {"keys": ["a"], "counts": []}, {"keys": [], "counts": [1]},
+        {"keys": None, "counts": []}, {"keys": [], "counts": None}, {"keys": "a", "counts": [1]},
+    )  # fmt: skip
+    wrong_rows: tuple[Any, ...] = (
+        None, [], {}, {"people": None}, {"people": people[1:]}, {"people": [*people, 0]}, {"people": [*people[1:], 0.0]},
+        {"people": [*people[1:], True]}, {"people": tuple(people)},
+    )  # fmt: skip
+    unfit = Refused("has an answer that does not fit its question")
+    return [
+        (
+            lambda: discovered(plan, ledger, replace(entry, answer=right), "ana"),
+            Discovery(plan, entry.number, False, right, F(7), F(3, 10), "ana"),
+        ),
+        (
+            lambda: discovered(plan, ledger, replace(old, answer=right, answered=True), None),
+            Discovery(plan, entry.number, True, right, F(7), F(3, 10)),
+        ),
+        (lambda: discovered(plan, ledger, replace(old, answer=right), None).completed, True),
+        (
+            lambda: rows_found(rows, ledger, replace(entry, answer={"people": people}), "ana"),
+            RowsPerPerson(rows, entry.number, False, {"people": people}, F(7), "ana"),
+        ),
+        (
+            lambda: rows_found(rows, ledger, replace(old, answer={"people": people}, answered=True), None),
+            RowsPerPerson(rows, entry.number, True, {"people": people}, F(7)),
+        ),
+        (lambda: rows_found(rows, ledger, replace(old, answer={"people": people}), None).completed, True),
+        *[
+            (lambda each=each: discovered(plan, ledger, replace(entry, answer=each), None), unfit)  # type: ignore[misc]
+            for each in wrong_keys
+        ],
+        *[
+            (lambda each=each: rows_found(rows, ledger, replace(entry, answer=each), None), unfit)  # type: ignore[misc]
+            for each in wrong_rows
+        ],
+    ]
 
 
 def _as(value: object) -> Any:
