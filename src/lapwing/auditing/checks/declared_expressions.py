@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from fractions import Fraction as F
+from functools import partial
 from typing import Any
 
 from ...question.derivation import Derivation, expression, recode
@@ -14,7 +14,7 @@ from ...question.file import AS_USUAL
 from ...question.quality import USUAL
 from ...question.query import Compare, OneOf, Value
 from ...question.schema import Column, Grid, Schema, dates, keys, number
-from ..tools.meaning import Cases, Refused
+from ..tools.meaning import Cases, Denied, F
 
 _N, _X, _D = Named("n"), Named("x"), Named("d")
 
@@ -54,26 +54,29 @@ def _declared() -> Cases:
             lambda: expression("n", keys={1: "A", 2: "B"}),
             Derivation("n", keys=replace(one, labels=("A", "B")), labels=("A", "B")),
         ),
-        (lambda: expression("n", keys=[date(2020, 1, 1)]), Derivation("n", keys=keys(date(2020, 1, 1)))),
-        (lambda: expression("n", labels=["A"], unit="h", title="T"), Derivation("n", labels=("A",), unit="h", title="T")),
+        (lambda: expression("n", keys=_as([date(2020, 1, 1)])), Derivation("n", keys=keys(date(2020, 1, 1)))),
+        (
+            lambda: expression("n", labels=["A"], unit="h", title="T"),
+            Derivation("n", labels=("A",), unit="h", title="T"),
+        ),
         (
             lambda: recode("k", {"a": "A", "b": "B"}, other="C", labels=["u"], unit="h", title="T"),
             Derivation(None, origin="k", codes=(("a", "A"), ("b", "B")), other="C", labels=("u",), unit="h", title="T"),
         ),
-        *[(lambda each=each: expression(each), Refused("expression is a text such as")) for each in ("", " ", 7, None)],  # type: ignore[misc]
-        (lambda: expression("n", low=1), Refused("low was given, but the other bound is not given")),
-        (lambda: expression("n", high=1), Refused("high was given, but the other bound is not given")),
-        (lambda: expression("n", low=2, high=1), Refused("low < high")),
-        (lambda: expression("n", keys=[1], edges=[0, 1]), Refused("keys and edges were both given")),
-        (lambda: expression("n", keys=_as(["a"])), Refused("keys is whole numbers or dates")),
-        (lambda: expression("n", keys=[True]), Refused("keys is whole numbers or dates")),
-        (lambda: expression("n", edges=[1]), Refused("two or more numbers in rising order")),
-        (lambda: recode(_as(7), {"a": "A"}), Refused("from is the name of a declared column")),
+        *[(lambda each=each: expression(each), Denied("expression is a text such as")) for each in ("", " ", 7, None)],
+        (lambda: expression("n", low=1), Denied("low was given, but the other bound is not given")),
+        (lambda: expression("n", high=1), Denied("high was given, but the other bound is not given")),
+        (lambda: expression("n", low=2, high=1), Denied("low < high")),
+        (lambda: expression("n", keys=[1], edges=[0, 1]), Denied("keys and edges were both given")),
+        (lambda: expression("n", keys=_as(["a"])), Denied("keys is whole numbers or dates")),
+        (lambda: expression("n", keys=[True]), Denied("keys is whole numbers or dates")),
+        (lambda: expression("n", edges=[1]), Denied("two or more numbers in rising order")),
+        (lambda: recode(_as(7), {"a": "A"}), Denied("from is the name of a declared column")),
         *[
-            (lambda each=each: recode("k", each), Refused("recode is a table from values to keys"))  # type: ignore[misc]
+            (lambda each=each: recode("k", each), Denied("recode is a table from values to keys"))
             for each in ({}, {"a": ""}, {"a": "A", "b": 7}, [("a", "A")], None)
         ],
-        *[(lambda each=each: recode("k", {"a": "A"}, other=each), Refused("other is a text")) for each in ("", 7)],  # type: ignore[misc]
+        *[(lambda each=each: recode("k", {"a": "A"}, other=each), Denied("other is a text")) for each in ("", 7)],
     ]
 
 
@@ -125,7 +128,7 @@ def _computed() -> Cases:
         (lambda: _made(expression("EXTRACT(month FROM d)")).expression, Extract("MONTH", _D)),
         (lambda: replace(_made(expression("DATE_TRUNC('month', d)")), grid=None), months),
         (lambda: _made(expression("DATE_TRUNC('month', d)")).grid, Grid(F(1), first, first + 60)),
-        (lambda: _made(expression("DATE_TRUNC('month', d)", keys=[days[1]])).keys, (days[1],)),
+        (lambda: _made(expression("DATE_TRUNC('month', d)", keys=_as([days[1]]))).keys, (days[1],)),
         (lambda: _made(expression("CASE WHEN n > 5 THEN 'hi' ELSE 'lo' END")),
          Column("text", keys=("hi", "lo"), expression=Recode(((Compare("n", ">", F(5)), "hi"),), "lo"))),
         (lambda: _made(expression("CASE WHEN n > 5 THEN 'hi' WHEN n > 3 THEN 'lo' ELSE 'hi' END")).keys, ("hi", "lo")),
@@ -164,34 +167,34 @@ def _recoded() -> Cases:
 
 
 def _refused() -> Cases:
-    texts = Refused("by texts with bounds, edges or keys")
+    texts = Denied("by texts with bounds, edges or keys")
     case = "CASE WHEN n > 5 THEN 'hi' ELSE 'lo' END"
-    wrong: list[tuple[Derivation, Refused]] = [
-        (expression("5"), Refused('computes the column "c" by an expression without a column')),
-        (expression("q + 1"), Refused('is refused in column "c": "q" is not a declared column of "t"')),
-        (expression("c + 1"), Refused('"c" is not a declared column of "t"')),
-        (expression("k + 1"), Refused('by the text "k" in an expression')),
-        (expression("n +"), Refused("by a text that is not valid SQL")),
-        (expression("i + 1"), Refused('computes the column "c" by')),
+    wrong: list[tuple[Derivation, Denied]] = [
+        (expression("5"), Denied('computes the column "c" by an expression without a column')),
+        (expression("q + 1"), Denied('is refused in column "c": "q" is not a declared column of "t"')),
+        (expression("c + 1"), Denied('"c" is not a declared column of "t"')),
+        (expression("k + 1"), Denied('by the text "k" in an expression')),
+        (expression("n +"), Denied("by a text that is not valid SQL")),
+        (expression("i + 1"), Denied('computes the column "c" by')),
         (expression(case, low=1, high=2), texts),
         (expression(case, edges=[0, 1]), texts),
         (expression(case, keys=[1]), texts),
-        (expression("n / 4", keys=[1]), Refused("by keys of the type integer")),
-        (expression("n", keys=[date(2020, 1, 1)]), Refused("by keys of the type date")),
-        (expression("n", keys=[1, 2], labels=["A"]), Refused("The list of labels has 1 labels for 2 groups")),
-        (expression("x", labels=["A"]), Refused("labels was given, but the column has neither keys nor edges")),
-        (expression("n", title="=1"), Refused("title")),
-        (expression(f"n * 1{'0' * 100}"), Refused("by")),
-        (recode("q", {"a": "A"}), Refused('"q" is not a declared column')),
-        (recode("e", {2: "A"}), Refused("by a recode of a computed column")),
-        (recode("i", {"x": "A"}), Refused("by a recode of what is no integer")),
-        (recode("k", {1: "A"}), Refused("by a recode of what is no text")),
-        (recode("b", {"x": "A"}), Refused("by a recode of what is no boolean")),
-        (recode("b", {1.5: "A"}), Refused("by a recode of what is no boolean")),
-        (recode("d", {"x": "A"}), Refused("by a recode of what is no date")),
-        (recode("d", {7: "A"}), Refused("by a recode of what is no date")),
+        (expression("n / 4", keys=[1]), Denied("by keys of the type integer")),
+        (expression("n", keys=_as([date(2020, 1, 1)])), Denied("by keys of the type date")),
+        (expression("n", keys=[1, 2], labels=["A"]), Denied("The list of labels has 1 labels for 2 groups")),
+        (expression("x", labels=["A"]), Denied("labels was given, but the column has neither keys nor edges")),
+        (expression("n", title="=1"), Denied("title")),
+        (expression(f"n * 1{'0' * 100}"), Denied("by")),
+        (recode("q", {"a": "A"}), Denied('"q" is not a declared column')),
+        (recode("e", {2: "A"}), Denied("by a recode of a computed column")),
+        (recode("i", {"x": "A"}), Denied("by a recode of what is no integer")),
+        (recode("k", {1: "A"}), Denied("by a recode of what is no text")),
+        (recode("b", {"x": "A"}), Denied("by a recode of what is no boolean")),
+        (recode("b", {1.5: "A"}), Denied("by a recode of what is no boolean")),
+        (recode("d", {"x": "A"}), Denied("by a recode of what is no date")),
+        (recode("d", {7: "A"}), Denied("by a recode of what is no date")),
     ]
-    return [(lambda made=made: _made(made, e=expression("n + 1")), refused) for made, refused in wrong]  # type: ignore[misc]
+    return [(partial(_made, made, e=expression("n + 1")), refused) for made, refused in wrong]
 
 
 def _names() -> Cases:
@@ -200,15 +203,18 @@ def _names() -> Cases:
     return [
         (lambda: list(_schema({"a": expression("n + 1"), **base}).columns), ["n", "a"]),
         (lambda: _schema(chain).columns["b"].high, F(22)),
-        (lambda: _schema({**base, "b": expression("a * 2"), "a": expression("n + 1")}), Refused('"a" is not a declared')),
-        (lambda: _schema({**base, "N": expression("n + 1")}), Refused('computes "N", which is also another column')),
-        (lambda: _schema({**base, "P": expression("n + 1")}), Refused('computes "P", which is also another column')),
+        (
+            lambda: _schema({**base, "b": expression("a * 2"), "a": expression("n + 1")}),
+            Denied('"a" is not a declared'),
+        ),
+        (lambda: _schema({**base, "N": expression("n + 1")}), Denied('computes "N", which is also another column')),
+        (lambda: _schema({**base, "P": expression("n + 1")}), Denied('computes "P", which is also another column')),
         (lambda: list(_schema({**base, "P": expression("n + 1")}, None).columns), ["n", "P"]),
         *[
-            (lambda name=name: _schema({**base, name: expression("n + 1")}), Refused("column name is a text"))  # type: ignore[misc]
+            (lambda name=name: _schema({**base, name: expression("n + 1")}), Denied("column name is a text"))
             for name in ("", "a\0", 7)
         ],
-        (lambda: _schema(_as([1])), Refused("columns is a mapping from names to declarations")),
+        (lambda: _schema(_as([1])), Denied("columns is a mapping from names to declarations")),
     ]
 
 
@@ -232,16 +238,16 @@ def _parents() -> Cases:
          Recode(((OneOf("k", ("a", "b", "c")), "all"),), None)),
         (lambda: list(_schema({"k": keys("a", within="r")}).columns), ["k"]),
         (lambda: _schema({"k": keys("a", within={"q": {"x": ["a"]}}), "q": keys("x", within={"k": {"a": ["x"]}})}),
-         Refused("has columns that lie within each other")),
+         Denied("has columns that lie within each other")),
         (lambda: _schema({"k": county, "l": keys("u", within={"r": {"n": ["u"]}})}),
-         Refused('has two columns that lie within "r"')),
-        (lambda: _schema({"k": county, "R": "text"}), Refused(clash + "also another column")),
-        (lambda: _schema({"k": keys("a", within={"P": {"n": ["a"]}})}), Refused("which is also another column")),
-        (lambda: _schema({"k": county, "r": "text"}), Refused(clash + "declared as something else")),
-        (lambda: _schema({"k": county, "r": keys(1, 2)}), Refused(clash + "declared as something else")),
-        (lambda: _schema({"k": county, "r": keys("n", "s", other="o")}), Refused(clash + "declared as something else")),
-        (lambda: _schema({"k": county, "r": keys("n", "t")}), Refused("in a map whose group 2 is not one of its keys")),
-        (lambda: _schema({"k": county, "r": keys("s", "t")}), Refused("in a map whose group 1 is not one of its keys")),
+         Denied('has two columns that lie within "r"')),
+        (lambda: _schema({"k": county, "R": "text"}), Denied(clash + "also another column")),
+        (lambda: _schema({"k": keys("a", within={"P": {"n": ["a"]}})}), Denied("which is also another column")),
+        (lambda: _schema({"k": county, "r": "text"}), Denied(clash + "declared as something else")),
+        (lambda: _schema({"k": county, "r": keys(1, 2)}), Denied(clash + "declared as something else")),
+        (lambda: _schema({"k": county, "r": keys("n", "s", other="o")}), Denied(clash + "declared as something else")),
+        (lambda: _schema({"k": county, "r": keys("n", "t")}), Denied("in a map whose group 2 is not one of its keys")),
+        (lambda: _schema({"k": county, "r": keys("s", "t")}), Denied("in a map whose group 1 is not one of its keys")),
     ]  # fmt: skip
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction as F
 from typing import Any
 
 from ...question.file import File, file
 from ...question.quality import Quality, quality
-from ..tools.meaning import Cases, Refused
+from ..tools.meaning import Cases, Denied, F
 
-_SIGN = Refused("one ASCII character")
-_PATTERN = Refused("dates is a pattern of day, month and year")
+_SIGN = Denied("one ASCII character")
+_PATTERN = Denied("dates is a pattern of day, month and year")
 
 
 def files() -> dict[str, Cases]:
@@ -34,13 +33,13 @@ def _formats() -> Cases:
     return [
         (file, File()),
         (file, File(None, None, None, None, None, None, None, None, (), None)),
-        *[(lambda each=each: file(format=each), File(format=each)) for each in formats],  # type: ignore[misc]
-        *[(lambda each=each: file(encoding=each), File(encoding=each)) for each in encodings],  # type: ignore[misc]
-        (lambda: file(format="CSV"), Refused("format is one of csv, parquet")),
-        (lambda: file(format=""), Refused('format = ""')),
-        (lambda: file(format=_as(7)), Refused("format = 7")),
-        (lambda: file(encoding="utf8"), Refused("encoding is one of utf-8, latin-1")),
-        (lambda: file(encoding=""), Refused('encoding = ""')),
+        *[(lambda each=each: file(format=each), File(format=each)) for each in formats],
+        *[(lambda each=each: file(encoding=each), File(encoding=each)) for each in encodings],
+        (lambda: file(format="CSV"), Denied("format is one of csv, parquet")),
+        (lambda: file(format=""), Denied('format = ""')),
+        (lambda: file(format=_as(7)), Denied("format = 7")),
+        (lambda: file(encoding="utf8"), Denied("encoding is one of utf-8, latin-1")),
+        (lambda: file(encoding=""), Denied('encoding = ""')),
         (
             lambda: file(
                 format="csv", delimiter=";", quote="'", encoding="utf-8", header=False, names=["a"], decimal=",",
@@ -52,23 +51,20 @@ def _formats() -> Cases:
 
 
 def _signs() -> Cases:
-    same = Refused("delimiter is another character than the quote")
-    usual = Refused("Nothing was given for delimiter")
+    same = Denied("delimiter is another character than the quote")
+    usual = Denied("Nothing was given for delimiter")
     return [
-        *[(lambda each=each: file(delimiter=each), File(delimiter=each)) for each in ";,\t| :'"],  # type: ignore[misc]
-        *[(lambda each=each: file(quote=each), File(quote=each)) for each in "'\"|;"],  # type: ignore[misc]
+        *[(lambda each=each: file(delimiter=each), File(delimiter=each)) for each in ";,\t| :'"],
+        *[(lambda each=each: file(quote=each), File(quote=each)) for each in "'\"|;"],
         (lambda: file(quote=""), File(quote="")),
         (lambda: file(quote="", delimiter='"'), File(quote="", delimiter='"')),
         (lambda: file(quote="'", delimiter='"'), File(quote="'", delimiter='"')),
         (lambda: file(quote=",", delimiter=";"), File(quote=",", delimiter=";")),
         *[
-            (lambda each=each: file(delimiter=each), _SIGN)  # type: ignore[misc]
+            (lambda each=each: file(delimiter=each), _SIGN)
             for each in ("", ";;", "a", "Z", "5", "é", "\u00a0", "\n", "\r", "\0", "\\", 7)
         ],
-        *[
-            (lambda each=each: file(quote=each), _SIGN)  # type: ignore[misc]
-            for each in ("''", "a", "5", "é", "\n", "\r", "\0", "\\", 7)
-        ],
+        *[(lambda each=each: file(quote=each), _SIGN) for each in ("''", "a", "5", "é", "\n", "\r", "\0", "\\", 7)],
         (lambda: file(delimiter='"'), same),
         (lambda: file(delimiter="'", quote="'"), same),
         (lambda: file(quote=","), usual),
@@ -77,26 +73,26 @@ def _signs() -> Cases:
 
 
 def _marks() -> Cases:
-    same = Refused("thousands is another character than the decimal mark")
+    same = Denied("thousands is another character than the decimal mark")
     spaces = (",", " ", "'", "\u00a0", "\u202f", "_")
     return [
         (lambda: file(decimal="."), File(decimal=".")),
         (lambda: file(decimal=","), File(decimal=",")),
-        *[(lambda each=each: file(thousands=each), File(thousands=each)) for each in spaces],  # type: ignore[misc]
+        *[(lambda each=each: file(thousands=each), File(thousands=each)) for each in spaces],
         (lambda: file(decimal=",", thousands="."), File(decimal=",", thousands=".")),
         (lambda: file(decimal=".", thousands=","), File(decimal=".", thousands=",")),
         (lambda: file(thousands="."), same),
         (lambda: file(thousands=".", decimal="."), same),
         (lambda: file(thousands=",", decimal=","), same),
-        (lambda: file(decimal=";"), Refused('decimal = ";"')),
-        (lambda: file(decimal=""), Refused('decimal = ""')),
-        (lambda: file(thousands=";"), Refused('thousands = ";"')),
-        (lambda: file(thousands=""), Refused('thousands = ""')),
+        (lambda: file(decimal=";"), Denied('decimal = ";"')),
+        (lambda: file(decimal=""), Denied('decimal = ""')),
+        (lambda: file(thousands=";"), Denied('thousands = ";"')),
+        (lambda: file(thousands=""), Denied('thousands = ""')),
     ]
 
 
 def _names() -> Cases:
-    different = Refused("a list of different texts, none of them empty")
+    different = Denied("a list of different texts, none of them empty")
     return [
         (lambda: file(header=True), File()),
         (lambda: file(header=False, names=["b", "a"]), File(names=("b", "a"))),
@@ -104,16 +100,16 @@ def _names() -> Cases:
         (lambda: file(header=False, names=["a" * 200]), File(names=("a" * 200,))),
         (lambda: len(file(header=False, names=list(map(str, range(100_000)))).names or ()), 100_000),
         (lambda: file(header=False, names=[]), File(names=())),
-        (lambda: file(names=["a"]), Refused("names and header were both given")),
-        (lambda: file(header=True, names=[]), Refused("names and header were both given")),
-        (lambda: file(header=False), Refused("Nothing was given for names")),
-        (lambda: file(header=_as(0), names=["a"]), Refused("header = 0")),
-        (lambda: file(header=_as(None)), Refused("header = nothing")),
+        (lambda: file(names=["a"]), Denied("names and header were both given")),
+        (lambda: file(header=True, names=[]), Denied("names and header were both given")),
+        (lambda: file(header=False), Denied("Nothing was given for names")),
+        (lambda: file(header=_as(0), names=["a"]), Denied("header = 0")),
+        (lambda: file(header=_as(None)), Denied("header = nothing")),
         (lambda: file(header=False, names=_as("ab")), different),
         (lambda: file(header=False, names=_as({"a"})), different),
         (lambda: file(header=False, names=["a", "a"]), different),
-        (lambda: file(header=False, names=["a", ""]), Refused('names = ""')),
-        (lambda: file(header=False, names=["a", _as(1)]), Refused("names = 1")),
+        (lambda: file(header=False, names=["a", ""]), Denied('names = ""')),
+        (lambda: file(header=False, names=["a", _as(1)]), Denied("names = 1")),
         (lambda: file(header=False, names=["a\0"]), different),
         (lambda: file(header=False, names=["\ud800"]), different),
         (lambda: file(header=False, names=["\udfff"]), different),
@@ -123,7 +119,7 @@ def _names() -> Cases:
 
 
 def _missing() -> Cases:
-    different = Refused("missing is a list of different texts.")
+    different = Denied("missing is a list of different texts.")
     return [
         (lambda: file(missing=["b", "", "a"]), File(missing=("", "a", "b"))),
         (lambda: file(missing=("a" * 200,)), File(missing=("a" * 200,))),
@@ -147,18 +143,18 @@ def _dates() -> Cases:
         "%d.%m.%Y" + "." * 93, 7,
     )  # fmt: skip
     return [
-        *[(lambda each=each: file(dates=each), File(dates=each)) for each in right],  # type: ignore[misc]
-        *[(lambda each=each: file(dates=each), _PATTERN) for each in wrong],  # type: ignore[misc]
-        (lambda: file(dates="%d"), Refused("made of %Y %y %m %d %H %M %S %f %b %B %j.")),
+        *[(lambda each=each: file(dates=each), File(dates=each)) for each in right],
+        *[(lambda each=each: file(dates=each), _PATTERN) for each in wrong],
+        (lambda: file(dates="%d"), Denied("made of %Y %y %m %d %H %M %S %f %b %B %j.")),
     ]
 
 
 def _parts() -> Cases:
-    name = Refused("part is the name of a sheet or table")
+    name = Denied("part is the name of a sheet or table")
     return [
         (lambda: file(part="a"), File(part="a")),
         (lambda: file(part="a" * 200), File(part="a" * 200)),
-        *[(lambda each=each: file(part=each), name) for each in ("", "a\0", "a" * 201, 7)],  # type: ignore[misc]
+        *[(lambda each=each: file(part=each), name) for each in ("", "a\0", "a" * 201, 7)],
     ]
 
 
@@ -184,10 +180,10 @@ def _quality() -> Cases:
         (lambda: quality(good=0.1), Quality(F(1, 10), F(333, 1000))),
         (lambda: quality(usable="0.5"), Quality(F(33, 200), F(1, 2))),
         (lambda: quality(good=0.2, usable=0.2), Quality(F(1, 5), F(1, 5))),
-        (lambda: quality(good=0.2, usable=0.1), Refused("good is at most as large as usable")),
-        (lambda: quality(good=0), Refused("good is a positive number")),
-        (lambda: quality(usable=-1), Refused("usable is a positive number")),
-        (lambda: quality(good=_as(None)), Refused("good = nothing")),
+        (lambda: quality(good=0.2, usable=0.1), Denied("good is at most as large as usable")),
+        (lambda: quality(good=0), Denied("good is a positive number")),
+        (lambda: quality(usable=-1), Denied("usable is a positive number")),
+        (lambda: quality(good=_as(None)), Denied("good = nothing")),
     ]
 
 

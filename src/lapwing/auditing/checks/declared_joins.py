@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -22,7 +23,7 @@ from ...question.join import (
 )
 from ...question.schema import Column, Schema, keys, number
 from ...question.within import check_within
-from ..tools.meaning import Cases, Refused
+from ..tools.meaning import Cases, Denied
 
 
 def joins() -> dict[str, Cases]:
@@ -49,46 +50,49 @@ def _joins() -> Cases:
 
 
 def _wrong() -> Cases:
-    listed, usual = Refused("columns is a list of columns"), {"columns": ["a"], "person": "p"}
-    wrong: list[tuple[dict[str, Any], Refused]] = [
-        ({**usual, "public": 1}, Refused("public is true or false")),
-        ({**usual, "public": None}, Refused("public = nothing")),
-        ({**usual, "file": "csv"}, Refused("file is lw.file(…)")),
-        ({**usual, "public": True}, Refused("person and public were both given")),
-        ({**usual, "public": True, "on": "k"}, Refused("person and public were both given")),
-        ({"columns": ["a"]}, Refused("Nothing was given for person")),
-        ({"columns": ["a"], "on": "k"}, Refused("Nothing was given for person")),
-        ({**usual, "person": ""}, Refused("person is the name of a column")),
-        ({**usual, "person": 7}, Refused("person = 7")),
-        ({**usual, "on": "k"}, Refused("person and on were both given")),
-        ({"columns": ["a"], "public": True}, Refused("Nothing was given for on")),
-        ({"columns": ["a"], "public": True, "on": ["k", "l"]}, Refused("on = 2 columns was asked; on is one column")),
-        ({"columns": ["a"], "public": True, "on": []}, Refused("on = 0 columns")),
-        ({"columns": ["a"], "public": True, "on": ""}, Refused('on = ""')),
-        ({"columns": ["a"], "public": True, "on": 7}, Refused("on = 7")),
-        ({"columns": ["k"], "public": True, "on": "k"}, Refused("columns is other columns of the look-up than its key")),
-        ({"columns": {"a": "c"}, "public": True, "on": {"k": "c"}}, Refused('columns = "c"')),
-        ({**usual, "columns": "a"}, Refused('columns = "a"')),
+    listed, usual = Denied("columns is a list of columns"), {"columns": ["a"], "person": "p"}
+    wrong: list[tuple[dict[str, Any], Denied]] = [
+        ({**usual, "public": 1}, Denied("public is true or false")),
+        ({**usual, "public": None}, Denied("public = nothing")),
+        ({**usual, "file": "csv"}, Denied("file is lw.file(…)")),
+        ({**usual, "public": True}, Denied("person and public were both given")),
+        ({**usual, "public": True, "on": "k"}, Denied("person and public were both given")),
+        ({"columns": ["a"]}, Denied("Nothing was given for person")),
+        ({"columns": ["a"], "on": "k"}, Denied("Nothing was given for person")),
+        ({**usual, "person": ""}, Denied("person is the name of a column")),
+        ({**usual, "person": 7}, Denied("person = 7")),
+        ({**usual, "on": "k"}, Denied("person and on were both given")),
+        ({"columns": ["a"], "public": True}, Denied("Nothing was given for on")),
+        ({"columns": ["a"], "public": True, "on": ["k", "l"]}, Denied("on = 2 columns was asked; on is one column")),
+        ({"columns": ["a"], "public": True, "on": []}, Denied("on = 0 columns")),
+        ({"columns": ["a"], "public": True, "on": ""}, Denied('on = ""')),
+        ({"columns": ["a"], "public": True, "on": 7}, Denied("on = 7")),
+        (
+            {"columns": ["k"], "public": True, "on": "k"},
+            Denied("columns is other columns of the look-up than its key"),
+        ),
+        ({"columns": {"a": "c"}, "public": True, "on": {"k": "c"}}, Denied('columns = "c"')),
+        ({**usual, "columns": "a"}, Denied('columns = "a"')),
         ({**usual, "columns": 7}, listed),
-        ({**usual, "columns": []}, Refused("columns = 0 columns")),
-        ({**usual, "columns": None}, Refused("columns = nothing")),
-        ({**usual, "columns": {}}, Refused("at least one")),
-        ({**usual, "columns": list(map(str, range(10_001)))}, Refused("columns = 10001 columns")),
-        ({**usual, "columns": ["a", "a"]}, Refused("columns = a column twice")),
-        ({**usual, "columns": {"a": "v", "b": "v"}}, Refused("columns = a column twice")),
+        ({**usual, "columns": []}, Denied("columns = 0 columns")),
+        ({**usual, "columns": None}, Denied("columns = nothing")),
+        ({**usual, "columns": {}}, Denied("at least one")),
+        ({**usual, "columns": list(map(str, range(10_001)))}, Denied("columns = 10001 columns")),
+        ({**usual, "columns": ["a", "a"]}, Denied("columns = a column twice")),
+        ({**usual, "columns": {"a": "v", "b": "v"}}, Denied("columns = a column twice")),
         ({**usual, "columns": ["a", ""]}, listed),
-        ({**usual, "columns": ["a", 7]}, Refused("columns = 7")),
-        ({**usual, "columns": {"a": 7}}, Refused("columns = 7")),
+        ({**usual, "columns": ["a", 7]}, Denied("columns = 7")),
+        ({**usual, "columns": {"a": 7}}, Denied("columns = 7")),
         ({**usual, "columns": ["a\0"]}, listed),
         ({**usual, "columns": ["\ud800"]}, listed),
     ]
-    return [(lambda given=given: join("t", **given), refused) for given, refused in wrong]  # type: ignore[misc]
+    return [(partial(join, "t", **given), refused) for given, refused in wrong]
 
 
 def _digests() -> Cases:
     day = date(2020, 1, 31)
     content = Content((2.0, 1.0, None), {"d": (day, None, day), "t": ("x", "y", "ü"), "b": (True, False, None)})
-    rows = [[2.0, "2020-01-31", "x"], [1.0, None, "y"], [None, "2020-01-31", "ü"]]
+    rows: list[list[Any]] = [[2.0, "2020-01-31", "x"], [1.0, None, "y"], [None, "2020-01-31", "ü"]]
     return [
         (lambda: content.digest(["d", "t"]), _digest(rows)),
         (lambda: content.digest(["t", "d"]), _digest([[key, text, day] for key, day, text in rows])),
@@ -109,8 +113,12 @@ _COLUMNS: dict[str, Column] = {
 }  # fmt: skip
 
 
-def _schema(*some: Join, person: str | None = "p", **columns: Column) -> Schema:
+def _schema(*some: Join, person: str | None = "p", **columns: Any) -> Schema:
     return Schema("t", {**_COLUMNS, **columns}, person, joins=some)
+
+
+def _texts(number: int) -> dict[str, Any]:
+    return {str(i): Column("text") for i in range(number)}
 
 
 def _people(*names: str, **other: Any) -> Join:
@@ -127,7 +135,7 @@ def _fitting() -> Cases:
         _schema(), _schema(person=None), _schema(_people("a")), _schema(_look_up("k", "a"), person=None),
         _schema(_people("a", "k"), _look_up("k", "b")), _schema(_look_up("k", "b"), _people("a", "k")),
         _schema(_look_up("k", "a"), _look_up("a", "b"), _look_up("b", "c")), _schema(_look_up("m", "a")),
-        _schema(*[_people(name) for name in map(str, range(20))], **{str(i): Column("text") for i in range(20)}),
+        _schema(*[_people(name) for name in map(str, range(20))], **_texts(20)),
     ]  # fmt: skip
     wrong: list[tuple[Schema, str]] = [
         (_schema(*[_people("a")] * 21), "has 21 joins, and at most 20 are possible"),
@@ -143,20 +151,23 @@ def _fitting() -> Cases:
         (_schema(_look_up("k", "a"), _look_up("x", "b")), 'looks up the column "x", which is declared as a number'),
     ]
     cases: list[tuple[Callable[[], Any], Any]] = [
-        *[(lambda each=each: check_joins(each), None) for each in right],  # type: ignore[misc]
-        *[(lambda each=each: check_joins(each), Refused(words)) for each, words in wrong],  # type: ignore[misc]
+        *[(lambda each=each: check_joins(each), None) for each in right],
+        *[(lambda each=each: check_joins(each), Denied(words)) for each, words in wrong],
     ]
-    lying = {"k": keys("a", "b", within="r"), "m": keys(1, within={"r": {"n": [1]}})}
+    lying: dict[str, Any] = {"k": keys("a", "b", within="r"), "m": keys(1, within={"r": {"n": [1]}})}
     edges = number(0, 1, edges=[0, 1])
     return [
         *cases,
         (lambda: check_within(_schema(_look_up("k", "s", "r"), **lying)), None),
         (lambda: check_within(_schema(_look_up("k", "s"), _look_up("k", "r"), **lying)), None),
-        (lambda: check_within(_schema(_look_up("m", "r"), **lying)), Refused('no look-up on "k" adds "r"')),
-        (lambda: check_within(_schema(_people("r"), **lying)), Refused('no look-up on "k" adds "r"')),
-        (lambda: check_within(_schema(**lying)), Refused('says that "k" lies within "r", and no look-up')),
-        (lambda: check_within(_schema(_look_up("k", "r"), **{**lying, "r": Column("text")})), Refused('no keys of "r"')),
-        (lambda: check_within(_schema(_look_up("k", "r"), **{**lying, "r": edges})), Refused('has no keys of "r"')),
+        (lambda: check_within(_schema(_look_up("m", "r"), **lying)), Denied('no look-up on "k" adds "r"')),
+        (lambda: check_within(_schema(_people("r"), **lying)), Denied('no look-up on "k" adds "r"')),
+        (lambda: check_within(_schema(**lying)), Denied('says that "k" lies within "r", and no look-up')),
+        (
+            lambda: check_within(_schema(_look_up("k", "r"), **{**lying, "r": Column("text")})),
+            Denied('no keys of "r"'),
+        ),
+        (lambda: check_within(_schema(_look_up("k", "r"), **{**lying, "r": edges})), Denied('has no keys of "r"')),
     ]
 
 
@@ -187,8 +198,18 @@ def _reading() -> Cases:
         (
             lambda: described_joins(replace(schema, joins=(first, second)), ["s"]),
             [
-                {"on": "k", "type": "text", "columns": ["c"], "content": f"SHA-256 {_digest([['u', 'c'], ['v', 'c']])}"},
-                {"on": "c", "type": "text", "columns": ["s"], "content": f"SHA-256 {_digest([['u', 's'], ['v', 's']])}"},
+                {
+                    "on": "k",
+                    "type": "text",
+                    "columns": ["c"],
+                    "content": f"SHA-256 {_digest([['u', 'c'], ['v', 'c']])}",
+                },
+                {
+                    "on": "c",
+                    "type": "text",
+                    "columns": ["s"],
+                    "content": f"SHA-256 {_digest([['u', 's'], ['v', 's']])}",
+                },
             ],
         ),
         (lambda: [each["on"] for each in described_joins(replace(schema, joins=(first, second)), ["c"])], ["k"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
-from fractions import Fraction as F
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,12 @@ from ...question.join import Join
 from ...question.quality import Quality, quality
 from ...question.schema import Column, Schema, dates, keys, make_schema, number, plain
 from ...question.schema_json import describe, schema_of
-from ..tools.meaning import Cases, Refused
+from ..tools.meaning import Cases, Denied, F
+
+
+def _as(value: object) -> Any:
+    return value
+
 
 _COLUMNS: dict[str, Column | str] = {"x": number(0, 1), "K": keys("a", "b"), "d": "date"}
 _MADE: dict[str, Column] = {"x": number(0, 1), "K": Column("text", keys=("a", "b")), "d": Column("date")}
@@ -40,11 +45,11 @@ def schemas() -> dict[str, Cases]:
 
 def _make(**changed: Any) -> Schema:
     said = {"name": "t", "columns": _COLUMNS, "person": None, "rows_per_person": None, "neighbors": "add_remove"}
-    return make_schema(**{**said, "version": None, **changed})  # type: ignore[arg-type]
+    return make_schema(**{**said, "version": None, **changed})
 
 
 def _schemas() -> Cases:
-    name = Refused("name is a printable text of 1 to 100 characters")
+    name = Denied("name is a printable text of 1 to 100 characters")
     other, thresholds = file(decimal=","), quality(good=0.1)
     cases: list[tuple[Callable[[], Any], Any]] = [
         (_make, Schema("t", _MADE, None, 1, "add_remove", None, True, File(), Quality(F(33, 200), F(333, 1000)), ())),
@@ -58,25 +63,25 @@ def _schemas() -> Cases:
         (lambda: _make(columns={"x": "number", "ß": "text"}).columns, {"x": Column("number"), "ß": Column("text")}),
         (lambda: _make(name="a b").name, "a b"),
         (lambda: _make(name="n" * 100).name, "n" * 100),
-        (lambda: _make(columns=[]), Refused("columns is a mapping from names to declarations")),
-        (lambda: _make(columns={"x": 7}), Refused('column "x" = 7')),
-        (lambda: _make(columns={"x": "numbers"}), Refused('type = "numbers"')),
-        (lambda: _make(columns={"x": "date", "X": "date"}), Refused("two columns whose names differ only in case")),
-        (lambda: _make(neighbors="both"), Refused('neighbors is "add_remove" or "change_one"')),
-        (lambda: _make(neighbors=None), Refused("neighbors = nothing")),
-        (lambda: _make(version="v" * 201), Refused("version is a text")),
-        (lambda: _make(version=1), Refused("version = 1")),
+        (lambda: _make(columns=[]), Denied("columns is a mapping from names to declarations")),
+        (lambda: _make(columns={"x": 7}), Denied('column "x" = 7')),
+        (lambda: _make(columns={"x": "numbers"}), Denied('type = "numbers"')),
+        (lambda: _make(columns={"x": "date", "X": "date"}), Denied("two columns whose names differ only in case")),
+        (lambda: _make(neighbors="both"), Denied('neighbors is "add_remove" or "change_one"')),
+        (lambda: _make(neighbors=None), Denied("neighbors = nothing")),
+        (lambda: _make(version="v" * 201), Denied("version is a text")),
+        (lambda: _make(version=1), Denied("version = 1")),
     ]
-    cases += [(lambda each=each: _make(name=each), name) for each in ("", "n" * 101, " t", "t ", "t\n", 7, None)]  # type: ignore[misc]
+    cases += [(partial(_make, name=each), name) for each in ("", "n" * 101, " t", "t ", "t\n", 7, None)]
     return cases + [
-        (lambda each=each: _make(columns={each: "date"}), Refused("column name is a text"))  # type: ignore[misc]
+        (lambda each=each: _make(columns={each: "date"}), Denied("column name is a text"))
         for each in ("", "a\0", "\ud800", 7, None)
     ]
 
 
 def _people() -> Cases:
-    alone = Refused("has rows_per_person but no person")
-    most = Refused("rows_per_person is a whole number from 1 to 1,000,000")
+    alone = Denied("has rows_per_person but no person")
+    most = Denied("rows_per_person is a whole number from 1 to 1,000,000")
     codes = {"p": keys("a", missing=["z"]), "x": "date"}
     return [
         (lambda: _who(_make(person="p")), ("p", None)),
@@ -92,9 +97,9 @@ def _people() -> Cases:
         (lambda: _make(person="p", rows_per_person=10**6 + 1), most),
         (lambda: _make(person="p", rows_per_person=1.5), most),
         (lambda: _make(person="p", rows_per_person=True), most),
-        (lambda: _make(person=""), Refused("person is the name of a column")),
-        (lambda: _make(person=7), Refused("person = 7")),
-        (lambda: _make(person="p", columns=codes), Refused('codes for missing in the person column "p"')),
+        (lambda: _make(person=""), Denied("person is the name of a column")),
+        (lambda: _make(person=7), Denied("person = 7")),
+        (lambda: _make(person="p", columns=codes), Denied('codes for missing in the person column "p"')),
         (lambda: _who(_make(person="x", columns=codes)), ("x", None)),
         (lambda: _who(_make(person="p", columns={"p": "integer"})), ("p", None)),
     ]
@@ -114,10 +119,10 @@ def _named() -> Cases:
         (lambda: schema.column("SS"), ("ß", Column("text"))),
         (lambda: mixed.column("k"), ("k", Column("date"))),
         (lambda: mixed.column("K"), ("K", Column("text"))),
-        (lambda: schema.column("Agee"), Refused('"Agee" is not a declared column of "t" (Age, ß, k)')),
-        (lambda: schema.column(""), Refused('"" is not a declared column')),
-        (lambda: schema.column(_as(7)), Refused("column is the name of a declared column")),
-        (lambda: replace(schema, columns={"KK": Column("text"), "kk": Column("date")}).column("Kk"), Refused('"Kk"')),
+        (lambda: schema.column("Agee"), Denied('"Agee" is not a declared column of "t" (Age, ß, k)')),
+        (lambda: schema.column(""), Denied('"" is not a declared column')),
+        (lambda: schema.column(_as(7)), Denied("column is the name of a declared column")),
+        (lambda: replace(schema, columns={"KK": Column("text"), "kk": Column("date")}).column("Kk"), Denied('"Kk"')),
         (lambda: [computed.is_computed(name) for name in ("s", "S", "a", "g", "G", "no")],
          [True, True, False, False, False, False]),
         (lambda: replace(computed, columns={**computed.columns, "S": Column("text")}).is_computed("S"), False),
@@ -137,12 +142,12 @@ def _methods() -> Cases:
         (lambda: (rows.row_weight, rows.most_rows, rows.person_l1), (1, 1, 1)),
         (lambda: (people.row_weight, people.most_rows, people.person_l1), (65536, 3, 196608)),
         (lambda: unsaid.row_weight, 65536),
-        (lambda: unsaid.most_rows, Refused("names a person column but not rows_per_person")),
-        (lambda: unsaid.person_l1, Refused("names a person column but not rows_per_person")),
+        (lambda: unsaid.most_rows, Denied("names a person column but not rows_per_person")),
+        (lambda: unsaid.person_l1, Denied("names a person column but not rows_per_person")),
         (lambda: unsaid.counting(5), replace(people, rows_per_person=5)),
         (lambda: people.counting("1"), replace(people, rows_per_person=1)),
-        (lambda: people.counting(0), Refused("rows_per_person is a whole number from 1 to 1,000,000")),
-        (lambda: rows.counting(1), Refused("rows_per_person was given, but every row is one person")),
+        (lambda: people.counting(0), Denied("rows_per_person is a whole number from 1 to 1,000,000")),
+        (lambda: rows.counting(1), Denied("rows_per_person was given, but every row is one person")),
         (lambda: rows.anew() is rows, True),
         (lambda: _read_anew(people), (people, [None, "again"])),
     ]
@@ -178,7 +183,8 @@ _DAY, _OLD = date(2020, 1, 31), date(1900, 1, 1)
 
 _PAIRS: tuple[tuple[Any, dict[str, Any]], ...] = (
     (plain("text"), {"type": "text"}),
-    (plain("text", ["z", "9"], unit="h", title="T"), {"type": "text", "missing": ["9", "z"], "unit": "h", "title": "T"}),
+    (plain("text", ["z", "9"], unit="h", title="T"),
+     {"type": "text", "missing": ["9", "z"], "unit": "h", "title": "T"}),
     (plain("number", ["0.5", 99]), {"type": "number", "missing": ["0.5", "99"]}),
     (plain("integer", [99]), {"type": "integer", "missing": ["99"]}),
     (plain("date", [_OLD]), {"type": "date", "missing": ["1900-01-01"]}),
@@ -207,9 +213,15 @@ _PAIRS: tuple[tuple[Any, dict[str, Any]], ...] = (
 )  # fmt: skip
 """Columns, and how they are written."""
 
-_BASE: dict[str, Any] = {"n": number(0, 10, integer=True), "d": dates(_OLD, _DAY), "b": plain("boolean"), "i": "integer"}
+_BASE: dict[str, Any] = {
+    "n": number(0, 10, integer=True),
+    "d": dates(_OLD, _DAY),
+    "b": plain("boolean"),
+    "i": "integer",
+}
 _BASE_JSON = {
-    "n": {"type": "integer", "low": "0", "high": "10"}, "d": {"type": "date", "first": "1900-01-01", "last": "2020-01-31"},
+    "n": {"type": "integer", "low": "0", "high": "10"},
+    "d": {"type": "date", "first": "1900-01-01", "last": "2020-01-31"},
     "b": {"type": "boolean"}, "i": {"type": "integer"},
 }  # fmt: skip
 
@@ -221,7 +233,7 @@ _DERIVED: tuple[tuple[Any, dict[str, Any]], ...] = (
      {"expression": "n * 2", "edges": ["0", "2.5", "20"], "labels": ["few", "many"]}),
     (expression("n + 1", keys={1: "one", 3: "three"}),
      {"expression": "n + 1", "type": "integer", "keys": [1, 3], "labels": ["one", "three"]}),
-    (expression("DATE_TRUNC('month', d)", keys=[date(2020, 1, 1)]),
+    (expression("DATE_TRUNC('month', d)", keys=_as([date(2020, 1, 1)])),
      {"expression": "DATE_TRUNC('month', d)", "type": "date", "keys": ["2020-01-01"]}),
     (recode("i", {1: "one", 2: "two"}, other="more", labels=["A", "B", "C"], unit="h", title="T"),
      {"from": "i", "recode": [["1", "one"], ["2", "two"]], "labels": ["A", "B", "C"], "unit": "h", "title": "T",
@@ -253,7 +265,7 @@ def _written() -> Cases:
     ]  # fmt: skip
     pairs = (*_PAIRS, *((column, _with_nothing(fields)) for column, fields in _DERIVED))
     return cases + [
-        (lambda column=column: _sorted(describe(_make(), {"c": column})["columns"]["c"]), _sorted(fields))  # type: ignore[misc]
+        (lambda column=column: _sorted(describe(_make(), {"c": column})["columns"]["c"]), _sorted(fields))
         for column, fields in pairs
     ]
 
@@ -281,48 +293,54 @@ def _read() -> Cases:
         (lambda: schema_of({**_EMPTY, "file": {"names": ["b", "a"]}}).file, File(names=("b", "a"))),
         (lambda: schema_of({**_EMPTY, "person": "p", "rows_per_person": None}).rows_per_person, None),
     ]  # fmt: skip
-    cases += [
-        (lambda fields=fields: schema_of({**_EMPTY, "columns": {"c": fields}}).columns["c"], column)  # type: ignore[misc]
-        for column, fields in _PAIRS
-    ]
+    cases += [(partial(_column_of, {"c": fields}), column) for column, fields in _PAIRS]
     return cases + [
         (
-            lambda fields=fields: schema_of({**_EMPTY, "columns": {**_BASE_JSON, "c": fields}}).columns["c"],  # type: ignore[misc]
+            lambda fields=fields: schema_of({**_EMPTY, "columns": {**_BASE_JSON, "c": fields}}).columns["c"],
             _described(columns={**_BASE, "c": column}).columns["c"],
         )
         for column, fields in _DERIVED
     ]
 
 
+def _column_of(columns: dict[str, Any]) -> Column:
+    """Return the column c of a table that is described with these columns."""
+    return schema_of({**_EMPTY, "columns": columns}).columns["c"]
+
+
 def _unreadable() -> Cases:
-    named, nameless = Refused('Source "t" has a description that cannot'), Refused('Source "of the server" has a description')
+    named, nameless = (
+        Denied('Source "t" has a description that cannot'),
+        Denied('Source "of the server" has a description'),
+    )
     lacking = [{name: each for name, each in _EMPTY.items() if name != left} for left in _EMPTY if left != "name"]
-    wrong: list[tuple[Any, Refused]] = [
+    wrong: list[tuple[Any, Denied]] = [
         *[(fields, named) for fields in lacking],
         ({name: each for name, each in _EMPTY.items() if name != "name"}, nameless),
         ({**_EMPTY, "name": 7, "columns": None}, nameless),
         ([], nameless), (None, nameless), ("t", nameless),
         ({**_EMPTY, "columns": []}, named), ({**_EMPTY, "columns": {"c": None}}, named),
-        ({**_EMPTY, "columns": {"c": {}}}, named), ({**_EMPTY, "columns": {"c": {"type": "date", "missing": ["x"]}}}, named),
+        ({**_EMPTY, "columns": {"c": {}}}, named),
+        ({**_EMPTY, "columns": {"c": {"type": "date", "missing": ["x"]}}}, named),
         ({**_EMPTY, "columns": {"c": {"type": "date", "missing": 7}}}, named),
         ({**_EMPTY, "columns": {"c": {"type": "number", "missing": ["x"]}}}, named),
         ({**_EMPTY, "columns": {"c": {"from": "x", "recode": 7}}}, named),
         ({**_EMPTY, "columns": {"c": {"type": "date", "first": "1900-01-01"}}}, named),
         ({**_EMPTY, "quality": {"best": 1}}, named), ({**_EMPTY, "file": {"form": 1}}, named),
         ({**_EMPTY, "joins": [{}]}, named), ({**_EMPTY, "joins": None}, named),
-        ({**_EMPTY, "columns": {"c": {"type": "dates"}}}, Refused("type is one of text")),
-        ({**_EMPTY, "columns": {"c": {"type": "number", "low": "0"}}}, Refused("Bounds")),
-        ({**_EMPTY, "neighbors": "x"}, Refused("neighbors is")), ({**_EMPTY, "version": 1}, Refused("version = 1")),
-        ({**_EMPTY, "name": ""}, Refused("name is a printable text")),
-        ({**_EMPTY, "columns": {"c": {"from": "x", "recode": [["a", "b"]]}}}, Refused('"x" is not a declared column')),
+        ({**_EMPTY, "columns": {"c": {"type": "dates"}}}, Denied("type is one of text")),
+        ({**_EMPTY, "columns": {"c": {"type": "number", "low": "0"}}}, Denied("Bounds")),
+        ({**_EMPTY, "neighbors": "x"}, Denied("neighbors is")), ({**_EMPTY, "version": 1}, Denied("version = 1")),
+        ({**_EMPTY, "name": ""}, Denied("name is a printable text")),
+        ({**_EMPTY, "columns": {"c": {"from": "x", "recode": [["a", "b"]]}}}, Denied('"x" is not a declared column')),
     ]  # fmt: skip
-    return [(lambda fields=fields: schema_of(fields), refused) for fields, refused in wrong]  # type: ignore[misc]
+    return [(partial(schema_of, fields), refused) for fields, refused in wrong]
 
 
 def _joined() -> Cases:
     people = Join((("x", "v"), ("d", "d")), "q", None, file(decimal=","), table="people.csv")
     public = Join((("K", "K"),), None, ("x", "c"), table="public.csv")
-    written = [
+    written: list[dict[str, Any]] = [
         {"columns": {"x": "v", "d": "d"}, "person": "q", "on": None, "file": {"decimal": ","}},
         {"columns": {"K": "K"}, "person": None, "on": ["x", "c"], "file": {}},
     ]
@@ -338,8 +356,11 @@ def _joined() -> Cases:
         (lambda: replace(schema_of(fields), joins=()), _described(columns={})),
         (lambda: [each.table for each in schema_of(fields).joins], [None, None]),
         (lambda: schema_of(fields).anew().joins, read),
-        (lambda: schema_of(fields).joins[1].content(schema), Refused("needs the rows of a look-up, which are not sent")),
-        (lambda: schema_of(fields).anew().joins[1].content(schema), Refused("which are not sent")),
+        (
+            lambda: schema_of(fields).joins[1].content(schema),
+            Denied("needs the rows of a look-up, which are not sent"),
+        ),
+        (lambda: schema_of(fields).anew().joins[1].content(schema), Denied("which are not sent")),
         (lambda: _error({**written[1], "on": ["x"]}), "InvalidSource"),
     ]
 
@@ -350,7 +371,3 @@ def _error(join: dict[str, Any]) -> str:
     except LapwingError as error:
         return type(error).__name__
     return ""
-
-
-def _as(value: object) -> Any:
-    return value

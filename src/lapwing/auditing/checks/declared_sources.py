@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from fractions import Fraction as F
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from ...question.query import count, mean
 from ...question.schema import Column, Schema, keys, number, plain
 from ...source import Source
 from ..room import Room
-from ..tools.meaning import Cases, Refused
+from ..tools.meaning import Cases, Denied, F
 
 _KEYS = ("a", "b", "a", "b", "a", "a", "b", "a")
 
@@ -67,7 +66,10 @@ def _sources(room: Room, table: str) -> Cases:
         (lambda: made().schema, usual),
         (lambda: made(**people).schema, Schema("t", _MADE, "p", 3, "change_one", "v", True)),
         (lambda: made(person="p").schema.rows_per_person, None),
-        (lambda: _told(_source(room, str(csv), **told).schema), (File(missing=("z",)), Quality(F(1, 10), F(333, 1000)))),
+        (
+            lambda: _told(_source(room, str(csv), **told).schema),
+            (File(missing=("z",)), Quality(F(1, 10), F(333, 1000))),
+        ),
         (lambda: _source(room, str(csv)).schema.every_row_counts, False),
         (lambda: made(neighbors="change_one", public_rows=True).schema.every_row_counts, True),
         (lambda: made(neighbors="change_one", public_rows=False).schema.every_row_counts, False),
@@ -128,10 +130,13 @@ def _wrong(room: Room, table: str) -> Cases:
         ({"colums": {}}, "has no argument colums"),
     ]
     return [
-        *[(lambda given=given: _source(room, table, **given), Refused(words)) for given, words in wrong],  # type: ignore[misc]
-        (lambda: _source(room, str(csv), neighbors="change_one", public_rows=True), Refused("a row of its file may be")),
-        (lambda: _source(room, "mysql://h/d"), Refused("The address of the table cannot be used")),
-        (lambda: _source(room, "spark:t", file=file(decimal=",")), Refused("describes a file, but its table is on a")),
+        *[(lambda given=given: _source(room, table, **given), Denied(words)) for given, words in wrong],
+        (
+            lambda: _source(room, str(csv), neighbors="change_one", public_rows=True),
+            Denied("a row of its file may be left out"),
+        ),
+        (lambda: _source(room, "mysql://h/d"), Denied("The address of the table cannot be used")),
+        (lambda: _source(room, "spark:t", file=file(decimal=",")), Denied("describes a file, but its table is on a")),
     ]  # fmt: skip
 
 
@@ -149,19 +154,25 @@ def _joins(room: Room, table: str) -> Cases:
 
     return [
         (lambda: [each.columns for each in made().schema.joins], [(("v", "v"),), (("r", "r"),)]),
-        (lambda: [each.name for each in made().schema.joins], [Path(each).name.split(".")[0] for each in (people, codes)]),
+        (
+            lambda: [each.name for each in made().schema.joins],
+            [Path(each).name.split(".")[0] for each in (people, codes)],
+        ),
         (lambda: [each.reader is None for each in made().schema.joins], [True, False]),
         (lambda: made().schema.joins[1].content(made().schema).cells["r"], ("n", "s")),
         (lambda: made(joins=(mates, look_up)).schema == made().schema, True),
         (lambda: made(columns=lying).schema.columns["k"].within == lying["k"].within, True),
         (lambda: made().holds(Path(people)), True),
-        (lambda: made(joins=[look_up]).shares_rows_with(made(person=None, rows_per_person=None, joins=[look_up])), True),
+        (
+            lambda: made(joins=[look_up]).shares_rows_with(made(person=None, rows_per_person=None, joins=[look_up])),
+            True,
+        ),
         (lambda: _source(room, people, columns={}).shares_rows_with(made()), True),
         (lambda: made().shares_rows_with(_source(room, people, columns={})), True),
         (lambda: made().shares_rows_with(_source(room, codes, columns={})), False),
-        (lambda: made(columns=lying, joins=[mates]), Refused('no look-up on "k" adds "r"')),
-        (lambda: made(columns=_COLUMNS), Refused("does not declare it")),
-        (lambda: made(person=None, rows_per_person=None), Refused("names no person column itself")),
+        (lambda: made(columns=lying, joins=[mates]), Denied('no look-up on "k" adds "r"')),
+        (lambda: made(columns=_COLUMNS), Denied("does not declare it")),
+        (lambda: made(person=None, rows_per_person=None), Denied("names no person column itself")),
     ]
 
 
@@ -215,7 +226,9 @@ def _files(room: Room, table: str) -> Cases:
     return [
         (
             lambda: schema(usual),
-            Schema("s", columns, "p", 2, "change_one", "v", False, File(missing=("z",)), Quality(F(1, 10), F(333, 1000))),
+            Schema(
+                "s", columns, "p", 2, "change_one", "v", False, File(missing=("z",)), Quality(F(1, 10), F(333, 1000))
+            ),
         ),
         (lambda: opened(usual).schema.columns["e"].high, F(11)),
         (lambda: (opened(usual).epsilon, opened(usual).delta), (F(2), F(1, 4))),
@@ -230,18 +243,20 @@ def _files(room: Room, table: str) -> Cases:
         (lambda: opened(linked).schema.joins[0].on, ("k", "k")),
         (lambda: opened(linked).schema.joins[0].name, "t"),
         (lambda: opened(linked).schema.joins[0].reader is None, False),
-        (lambda: opened(""), Refused("names no table")),
-        (lambda: opened("table = 7"), Refused("has a table that is not a text")),
-        (lambda: opened(parquet + "epsilon = 0"), Refused("ε is a decimal")),
-        (lambda: opened(parquet + "ledger = 7"), Refused("ledger is the path of a file")),
-        (lambda: opened(parquet + "epsilom = 1"), Refused('has the unknown field "epsilom"')),
-        (lambda: opened(parquet + "[columns]\nx = { low = 1 }"), Refused("Bounds 1 to nothing")),
-        (lambda: Source.open(folder / "no.toml"), Refused("does not exist")),
+        (lambda: opened(""), Denied("names no table")),
+        (lambda: opened("table = 7"), Denied("has a table that is not a text")),
+        (lambda: opened(parquet + "epsilon = 0"), Denied("ε is a decimal")),
+        (lambda: opened(parquet + "ledger = 7"), Denied("ledger is the path of a file")),
+        (lambda: opened(parquet + "epsilom = 1"), Denied('has the unknown field "epsilom"')),
+        (lambda: opened(parquet + "[columns]\nx = { low = 1 }"), Denied("Bounds 1 to nothing")),
+        (lambda: Source.open(folder / "no.toml"), Denied("does not exist")),
     ]
 
 
 def _declared(room: Room, table: str) -> Cases:
-    source = _source(room, table, person="p", rows_per_person=2, version="v", neighbors="change_one", quality=quality(good="0.1"))
+    source = _source(
+        room, table, person="p", rows_per_person=2, version="v", neighbors="change_one", quality=quality(good="0.1")
+    )
     lying = {"k": keys("a", "b", within="r"), "r": keys("n")}
 
     def changed(*columns: Any, **more: Any) -> Source:
@@ -261,10 +276,10 @@ def _declared(room: Room, table: str) -> Cases:
         (lambda: changed(u=keys("v")).describe()["columns"]["u"], {"type": "text", "keys": ["v"]}),
         (lambda: changed(u=keys("v")).ledger_place() == source.ledger_place(), True),
         (lambda: (changed(u=keys("v")).schema == source.schema, source.schema.columns["u"]), (False, Column("text"))),
-        (lambda: changed(["u"]), Refused("columns is a mapping from names to declarations")),
-        (lambda: changed(u=7), Refused('column "u" = 7')),
-        (lambda: changed(U="date"), Refused("differ only in case")),
-        (lambda: changed(lying), Refused('no look-up on "k" adds "r"')),
+        (lambda: changed(["u"]), Denied("columns is a mapping from names to declarations")),
+        (lambda: changed(u=7), Denied('column "u" = 7')),
+        (lambda: changed(U="date"), Denied("differ only in case")),
+        (lambda: changed(lying), Denied('no look-up on "k" adds "r"')),
         (lambda: changed(x="text").schema.columns["x"], Column("text")),
     ]  # fmt: skip
 
@@ -288,9 +303,9 @@ def _plans(room: Room, table: str) -> Cases:
         (lambda: source.plan(count(), epsilon=1).schema.rows_per_person, 2),
         (lambda: source.plan(count(), epsilon=1, rows_per_person=5).schema.rows_per_person, 5),
         (lambda: unsaid.plan(count(), epsilon=1, rows_per_person=5).schema.rows_per_person, 5),
-        (lambda: unsaid.plan(count(), epsilon=1), Refused("names a person column but not rows_per_person")),
-        (lambda: source.plan(count(), epsilon=1, rows_per_person=0), Refused("rows_per_person is a whole number")),
-        (lambda: rows.plan(count(), epsilon=1, rows_per_person=2), Refused("every row is one person")),
+        (lambda: unsaid.plan(count(), epsilon=1), Denied("names a person column but not rows_per_person")),
+        (lambda: source.plan(count(), epsilon=1, rows_per_person=0), Denied("rows_per_person is a whole number")),
+        (lambda: rows.plan(count(), epsilon=1, rows_per_person=2), Denied("every row is one person")),
         (lambda: source.plan(count(), epsilon=1).epsilon, F(1)),
         (lambda: source.plan(mean("x"), by="k", where="x > 2", epsilon=1, confidence="0.5").confidence, F(1, 2)),
         (lambda: source.plan(count(), epsilon=1).lacking, None),
@@ -306,7 +321,7 @@ def _plans(room: Room, table: str) -> Cases:
 def _uncharged(room: Room, table: str) -> Cases:
     """Return wrong questions, each with the ledger that it leaves: none where none was, and an unchanged one."""
     people = {"person": "p", "rows_per_person": 2}
-    wrong: list[tuple[Callable[[Source], Any], dict[str, Any]]] = [
+    wrong: list[tuple[Callable[[Any], Any], dict[str, Any]]] = [
         (lambda s: s.discover("no", epsilon=1, delta="0.01"), people),
         (lambda s: s.discover("x", epsilon=1, delta="0.01"), {"columns": {"x": number(0, 1)}}),
         (lambda s: s.discover("u", epsilon=0, delta="0.01"), people),
@@ -339,14 +354,16 @@ def _uncharged(room: Room, table: str) -> Cases:
     place, without = Path(used.ledger_place()), _source(room, table, delta=_LEFT_OUT, **people)
     return [
         (lambda: _left(without, lambda s: s.discover("u", epsilon=1, delta="0.01")), True),
-        (lambda: without.discover("u", epsilon=1, delta="0.01"), Refused("has no total δ, and to look for keys needs")),
-        *[(lambda ask=ask, source=source: _left(source, ask), True)  # type: ignore[misc]
-        for ask, described in wrong
-        for source in (_source(room, table, **described), _source(room, table, **described, ledger=place))],
+        (lambda: without.discover("u", epsilon=1, delta="0.01"), Denied("has no total δ, and to look for keys needs")),
+        *[
+            (lambda ask=ask, source=source: _left(source, ask), True)
+            for ask, described in wrong
+            for source in (_source(room, table, **described), _source(room, table, **described, ledger=place))
+        ],
     ]
 
 
-def _left(source: Source, ask: Callable[[Source], Any]) -> bool | str:
+def _left(source: Source, ask: Callable[[Any], Any]) -> bool | str:
     """Return whether a question is refused and leaves the ledger as it was; one that it makes has nothing in it."""
     place = Path(source.ledger_place())
     before = place.read_bytes() if place.exists() else None
@@ -358,14 +375,14 @@ def _left(source: Source, ask: Callable[[Source], Any]) -> bool | str:
         if not place.exists():
             return True
         made = source.open_ledger()
-        return (made.spent, made.delta.spent) == (0, 0)
+        return (made.spent, made.delta.spent) == (F(0), F(0))
 
 
 def _charged(room: Room, table: str) -> Cases:
     """Return questions with noise that is nearly always 0, with the answer and what is charged."""
     people = {"person": "p", "rows_per_person": 2, "epsilon": 1000}
 
-    def answer(ask: Callable[[Source], Any], **changed: Any) -> tuple[Any, F, F]:
+    def answer(ask: Callable[[Any], Any], **changed: Any) -> tuple[Any, F, F]:
         source = _source(room, table, **{**people, **changed})
         found = ask(source)
         return found, source.ledger.spent, source.ledger.delta.spent
@@ -373,7 +390,8 @@ def _charged(room: Room, table: str) -> Cases:
     most = F(900)
     return [
         (lambda: answer(lambda s: s.discover("k", epsilon=900, delta="0.01").rows), (
-            [{"k": "a", "count": {"value": 4, "low": 4, "high": 4}}, {"k": "b", "count": {"value": 3, "low": 3, "high": 3}}],
+            [{"k": "a", "count": {"value": 4, "low": 4, "high": 4}},
+             {"k": "b", "count": {"value": 3, "low": 3, "high": 3}}],
             most, F(1, 100),
         )),
         (lambda: answer(lambda s: s.discover("u", epsilon=900, delta="0.01", where="x >= 2", keys_per_person=1).keys),
@@ -381,7 +399,8 @@ def _charged(room: Room, table: str) -> Cases:
         (lambda: answer(lambda s: s.discover("u", epsilon=900, delta="0.01", confidence="0.5").confidence),
          (F(1, 2), most, F(1, 100))),
         (lambda: answer(lambda s: s.rows_per_person(epsilon=900).rows_per_person), (2, most, F(0))),
-        (lambda: answer(lambda s: s.rows_per_person(epsilon=900, share="0.5", where="x > 0").share), (F(1, 2), most, F(0))),
+        (lambda: answer(lambda s: s.rows_per_person(epsilon=900, share="0.5", where="x > 0").share),
+         (F(1, 2), most, F(0))),
         (lambda: answer(lambda s: s.rows_per_person(epsilon=900, share="0.2", where="x > 0").rows_per_person),
          (1, most, F(0))),
         (lambda: answer(lambda s: (s.bounds("x", epsilon=900).low, s.rows_per_person(epsilon=100).entry)),
@@ -392,7 +411,8 @@ def _charged(room: Room, table: str) -> Cases:
          ([None, [8], F(100)], most, F(0))),
         (lambda: answer(lambda s: [s.rows_per_person(epsilon=400).repeated, s.rows_per_person(epsilon=400).repeated]),
          ([False, True], F(400), F(0))),
-        (lambda: answer(lambda s: s.discover("k", epsilon=900, delta="0.01").new_ledger is not None), (True, most, F(1, 100))),
+        (lambda: answer(lambda s: s.discover("k", epsilon=900, delta="0.01").new_ledger is not None),
+         (True, most, F(1, 100))),
         (lambda: answer(lambda s: [s.make_ledger().total, s.discover("k", epsilon=900, delta="0.01").new_ledger]),
          ([F(1000), None], most, F(1, 100))),
     ]  # fmt: skip

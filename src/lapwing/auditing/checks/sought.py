@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
-from fractions import Fraction as F
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -31,7 +31,7 @@ from ...release.rows_per_person import (
     rows_found,
 )
 from ..room import Room
-from ..tools.meaning import Cases, Refused
+from ..tools.meaning import Cases, Denied, F
 from ..tools.neighbors import SEED
 
 _BORDERS = (
@@ -71,9 +71,9 @@ def _key_plans() -> Cases:
     rows, people, unsaid = _schema(), _schema("p", 3), _schema("p", None)
     one, delta = F(1), F(1, 10**6)
     above = Compare("x", ">", F(1, 2))
-    wanted = Refused("δ is above 0 and at most 0.01")
-    most = Refused("keys_per_person is a whole number from 1 to 1,000,000")
-    alone = Refused("keys_per_person is 1 if every row is one person")
+    wanted = Denied("δ is above 0 and at most 0.01")
+    most = Denied("keys_per_person is a whole number from 1 to 1,000,000")
+    alone = Denied("keys_per_person is 1 if every row is one person")
     return [
         (lambda: _keys_of(rows), KeyPlan(rows, "k", None, one, delta, 1)),
         (lambda: _keys_of(rows, "K"), KeyPlan(rows, "k", None, one, delta, 1)),
@@ -86,23 +86,26 @@ def _key_plans() -> Cases:
         (lambda: _keys_of(rows, delta="1e-18").delta, F(1, 10**18)),
         (lambda: _keys_of(rows, where="x > 0.5"), KeyPlan(rows, "k", above, one, delta, 1)),
         (lambda: _keys_of(rows, where=above), KeyPlan(rows, "k", above, one, delta, 1)),
-        *[(lambda name=name: _keys_of(rows, name).name, name) for name in "kidbl"],  # type: ignore[misc]
-        (lambda: _keys_of(rows, "x"), Refused('keys of "x", which is a number')),
-        (lambda: _keys_of(rows, "c"), Refused('keys of "c", which is computed')),
-        (lambda: _keys_of(rows, "no"), Refused('"no" is not a declared column')),
-        (lambda: _keys_of(rows, _as(7)), Refused("column is the name of a declared column")),
-        (lambda: _keys_of(unsaid), Refused("names a person column but not rows_per_person")),
-        *[(lambda each=each: _keys_of(rows, keys_per_person=each), alone) for each in (2, 0, True, "x")],  # type: ignore[misc]
+        *[(lambda name=name: _keys_of(rows, name).name, name) for name in "kidbl"],
+        (lambda: _keys_of(rows, "x"), Denied('keys of "x", which is a number')),
+        (lambda: _keys_of(rows, "c"), Denied('keys of "c", which is computed')),
+        (lambda: _keys_of(rows, "no"), Denied('"no" is not a declared column')),
+        (lambda: _keys_of(rows, _as(7)), Denied("column is the name of a declared column")),
+        (lambda: _keys_of(unsaid), Denied("names a person column but not rows_per_person")),
+        *[(lambda each=each: _keys_of(rows, keys_per_person=each), alone) for each in (2, 0, True, "x")],
+        *[(lambda each=each: _keys_of(people, keys_per_person=each), most) for each in (0, -1, 1.5, True, 10**6 + 1)],
         *[
-            (lambda each=each: _keys_of(people, keys_per_person=each), most)  # type: ignore[misc]
-            for each in (0, -1, 1.5, True, 10**6 + 1)
+            (lambda each=each: _keys_of(rows, epsilon=each), Denied("ε is a decimal"))
+            for each in (0, None, 1001, "1/3")
         ],
-        *[(lambda each=each: _keys_of(rows, epsilon=each), Refused("ε is a decimal")) for each in (0, None, 1001, "1/3")],  # type: ignore[misc]
-        *[(lambda each=each: _keys_of(rows, delta=each), wanted) for each in (0, "0.010000000000000001", 0.5)],  # type: ignore[misc]
-        *[(lambda each=each: _keys_of(rows, delta=each), Refused("δ is a decimal")) for each in (1, -1, "1e-19", None)],  # type: ignore[misc]
+        *[(lambda each=each: _keys_of(rows, delta=each), wanted) for each in (0, "0.010000000000000001", 0.5)],
+        *[(lambda each=each: _keys_of(rows, delta=each), Denied("δ is a decimal")) for each in (1, -1, "1e-19", None)],
         (lambda: _keys_of(people, keys_per_person=10**6, epsilon="1e-9").scale, F(10**15)),
-        (lambda: _keys_of(_schema("p", 10**6, neighbors="change_one"), epsilon="1e-9"), Refused("to 2^50 for an array")),
-        (lambda: _keys_of(rows, where="nothing > 1"), Refused('"nothing" is not a declared column')),
+        (
+            lambda: _keys_of(_schema("p", 10**6, neighbors="change_one"), epsilon="1e-9"),
+            Denied("to 2^50 for an array"),
+        ),
+        (lambda: _keys_of(rows, where="nothing > 1"), Denied('"nothing" is not a declared column')),
     ]
 
 
@@ -136,13 +139,13 @@ def _key_numbers() -> Cases:
                 threshold = _threshold(scale, delta, per_person)
                 numbers = (times * per_person, scale, threshold, _surely(scale, threshold))
                 found += [
-                    (lambda plan=plan: (plan.sensitivity, plan.scale, plan.threshold, plan.surely), numbers),  # type: ignore[misc]
-                    (lambda plan=plan: _without(plan.to_dict(), "sql", "epsilon", "delta", "scale"), {  # type: ignore[misc]
+                    (partial(_numbers_of_keys, plan), numbers),
+                    (partial(_without, plan.to_dict(), "sql", "epsilon", "delta", "scale"), {
                         "source": "t", "neighbors": neighbors, "keys_per_person": per_person,
                         "query": 'SELECT DISTINCT "k" FROM "t"', "sensitivity": numbers[0], "threshold": threshold,
                         "surely": numbers[3],
                     }),
-                    (lambda plan=plan: plan.counted, "rows" if person is None else "people"),  # type: ignore[misc]
+                    (partial(getattr, plan, "counted"), "rows" if person is None else "people"),
                 ]  # fmt: skip
     plan = _keys_of(_schema("p", 3, version="v"), where="x > 0.5", epsilon="0.5")
     asked = {
@@ -161,6 +164,10 @@ def _key_numbers() -> Cases:
         }),
         (lambda: plan.to_dict()["sql"] == plan.lowered.sql, True),
     ]  # fmt: skip
+
+
+def _numbers_of_keys(plan: KeyPlan) -> tuple[int, F, int, int]:
+    return plan.sensitivity, plan.scale, plan.threshold, plan.surely
 
 
 def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -225,7 +232,7 @@ def _discoveries() -> Cases:
         "columns": [{"name": "k", "kind": "key"}, {"name": "count", "kind": "count", "scale": "4", "claim": "K2"}],
         "rows": rows, "remaining": "0.5", "remaining_delta": "0.25",
     }  # fmt: skip
-    name = Refused("cannot be the name of all other keys: it is empty, or one that was found")
+    name = Denied("cannot be the name of all other keys: it is empty, or one that was found")
     at = datetime(2020, 1, 1)
     return [
         (lambda: two.keys, ("a", "b")),
@@ -238,27 +245,30 @@ def _discoveries() -> Cases:
         (lambda: two["k"].tolist(), ["a", "b"]),
         (lambda: [end.tolist() for end in two["count"]], [list(each) for each in zip(*bars, strict=True)]),
         (lambda: [end.tolist() for end in _found([], [])["count"]], [[], [], []]),
-        (lambda: two["x"], Refused("x")),
-        (lambda: two[_as(7)], Refused("7")),
+        (lambda: two["x"], Denied("x")),
+        (lambda: two[_as(7)], Denied("7")),
         (lambda: two.column(), Column("text", keys=("a", "b"), missing=("z",))),
         (lambda: two.column("c"), Column("text", keys=("a", "b"), other="c", missing=("z",))),
         (lambda: days.column(), Column("date", keys=(date(2020, 1, 31),))),
         (lambda: two.column("a"), name),
         (lambda: two.column(""), name),
-        (lambda: _found([], []).column(), Refused('No key of "k" reached the threshold')),
+        (lambda: _found([], []).column(), Denied('No key of "k" reached the threshold')),
         (lambda: two.to_toml("c"), '[columns.k]\nkeys = ["a", "b"]\nother = "c"\nmissing = ["z"]\n'),
         (lambda: two.to_toml(), '[columns.k]\nkeys = ["a", "b"]\nmissing = ["z"]\n'),
         (lambda: days.to_toml(), "[columns.d]\nkeys = [2020-01-31]\n"),
         (lambda: two.to_dict(), told),
-        (lambda: Discovery(two.plan, 7, True, {**two.answer, "private": False}, F(1), F(1)).to_dict()["private"], False),
+        (lambda: Discovery(two.plan, 7, True, {**two.answer, "private": False}, F(1), F(1)).to_dict()["private"],
+         False),
         (lambda: (two.private, Discovery(two.plan, 7, True, {"private": False}, F(1), F(1)).private), (True, False)),
         (lambda: two.flat(), {
-            "k": ["a", "b"], "count": [100, 5], "count_low": [100 - margin, 1], "count_high": [100 + margin, 5 + margin],
+            "k": ["a", "b"], "count": [100, 5], "count_low": [100 - margin, 1],
+            "count_high": [100 + margin, 5 + margin],
         }),
-        (lambda: two.to_csv(), f"k,count,count_low,count_high\na,100,{100 - margin},{100 + margin}\nb,5,1,{5 + margin}\n"),
+        (lambda: two.to_csv(),
+         f"k,count,count_low,count_high\na,100,{100 - margin},{100 + margin}\nb,5,1,{5 + margin}\n"),
         (lambda: two.at("0.5").confidence, F(1, 2)),
         (lambda: two.at("0.5").rows == two.rows, False),
-        (lambda: two.at(2), Refused("")),
+        (lambda: two.at(2), Denied("")),
         (lambda: two.beside(at, "new").new_ledger, "new"),
         (lambda: two.beside(at).modified_at, None),
         (lambda: two.protects, "each person (p), who counts for at most 2 keys"),
@@ -285,12 +295,12 @@ def _row_plans() -> Cases:
         (lambda: _row_plan(unsaid, epsilon="0.5"), RowsPlan(unsaid, None, F(1, 2))),
         (lambda: _row_plan(people, where="x > 0.5"), RowsPlan(people, above, F(1))),
         (lambda: _row_plan(people, where=above), RowsPlan(people, above, F(1))),
-        (lambda: _row_plan(_schema()), Refused("names no person column, so that every row is one person")),
-        (lambda: _row_plan(people, where="no > 1"), Refused('"no" is not a declared column')),
-        *[(lambda each=each: _row_plan(epsilon=each), Refused("ε is a decimal")) for each in (0, None, 1001, "1/3", "x")],  # type: ignore[misc]
+        (lambda: _row_plan(_schema()), Denied("names no person column, so that every row is one person")),
+        (lambda: _row_plan(people, where="no > 1"), Denied('"no" is not a declared column')),
+        *[(partial(_row_plan, epsilon=each), Denied("ε is a decimal")) for each in (0, None, 1001, "1/3", "x")],
         *[
             (
-                lambda epsilon=epsilon, made=made: _numbers_of(_row_plan(made, epsilon=epsilon)),  # type: ignore[misc]
+                lambda epsilon=epsilon, made=made: _numbers_of(_row_plan(made, epsilon=epsilon)),
                 (times, F(times) / F(epsilon), _margin(F(times) / F(epsilon), 26)),
             )
             for made, times in ((people, 1), (other, 2))
@@ -305,8 +315,8 @@ def _row_plans() -> Cases:
         }),
         (lambda: plan.to_dict()["sql"] == plan.lowered.sums, True),
         (lambda: people_share("0.5"), F(1, 2)),
-        *[(lambda each=each: people_share(each), Refused("share is a number between 0 and 1")) for each in (0, 1, -1, 2)],  # type: ignore[misc]
-        (lambda: people_share(_as("x")), Refused("share is one finite number")),
+        *[(partial(people_share, each), Denied("share is a number between 0 and 1")) for each in (0, 1, -1, 2)],
+        (lambda: people_share(_as("x")), Denied("share is one finite number")),
     ]  # fmt: skip
 
 
@@ -324,7 +334,7 @@ _MANY = {0: 600, 1: 300, 2: 40, 10: 50, 25: 10}
 
 
 def _rows_found() -> Cases:
-    none = Refused("The number of people is not above the noise")
+    none = Denied("The number of people is not above the noise")
     (off,) = margins(np.ones((26, 1)), F(2), F(95, 100))
     whole = math.floor(off)
     at = datetime(2020, 1, 1)
@@ -343,7 +353,7 @@ def _rows_found() -> Cases:
         (lambda: _people({}).to_toml(), none),
         (lambda: _people(_MANY).to_toml(), "rows_per_person = 20\n"),
         (lambda: _people(_MANY).at("0.5").share, F(1, 2)),
-        (lambda: _people(_MANY).at(1), Refused("share is a number between 0 and 1")),
+        (lambda: _people(_MANY).at(1), Denied("share is a number between 0 and 1")),
         (lambda: _people(_MANY).private, True),
         (lambda: _people(_MANY).beside(at, "new").new_ledger, "new"),
         (lambda: _people(_MANY).beside(at).modified_at, None),
@@ -360,7 +370,8 @@ def _row_bins() -> Cases:
         "source": "t", "entry": 7, "repeated": False, "recorded_at": None, "modified_at": None, "epsilon": "0.5",
         "neighbors": "add_remove", "query": 'SELECT COUNT(*) FROM "t" GROUP BY "p"', "scale": "2", "share": "0.95",
         "rows_per_person": 20,
-        "bins": [{"least": a, "most": b, "people": {"value": n, "low": low, "high": high}} for a, b, n, low, high in bins],
+        "bins": [{"least": a, "most": b, "people": {"value": n, "low": low, "high": high}}
+                 for a, b, n, low, high in bins],
         "remaining": "0.5",
     }  # fmt: skip
     shares = _shares(people)
@@ -408,10 +419,11 @@ def _recorded(room: Room) -> Cases:
         {"keys": None, "counts": []}, {"keys": [], "counts": None}, {"keys": "a", "counts": [1]},
     )  # fmt: skip
     wrong_rows: tuple[Any, ...] = (
-        None, [], {}, {"people": None}, {"people": people[1:]}, {"people": [*people, 0]}, {"people": [*people[1:], 0.0]},
+        None, [], {}, {"people": None}, {"people": people[1:]}, {"people": [*people, 0]},
+        {"people": [*people[1:], 0.0]},
         {"people": [*people[1:], True]}, {"people": tuple(people)},
     )  # fmt: skip
-    unfit = Refused("has an answer that does not fit its question")
+    unfit = Denied("has an answer that does not fit its question")
     return [
         (
             lambda: discovered(plan, ledger, replace(entry, answer=right), "ana"),
@@ -432,11 +444,11 @@ def _recorded(room: Room) -> Cases:
         ),
         (lambda: rows_found(rows, ledger, replace(old, answer={"people": people}), None).completed, True),
         *[
-            (lambda each=each: discovered(plan, ledger, replace(entry, answer=each), None), unfit)  # type: ignore[misc]
+            (lambda each=each: discovered(plan, ledger, replace(entry, answer=each), None), unfit)
             for each in wrong_keys
         ],
         *[
-            (lambda each=each: rows_found(rows, ledger, replace(entry, answer=each), None), unfit)  # type: ignore[misc]
+            (lambda each=each: rows_found(rows, ledger, replace(entry, answer=each), None), unfit)
             for each in wrong_rows
         ],
     ]

@@ -10,8 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from fractions import Fraction as F
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from ...plan.clipped import Share
 from ...question.schema import Column, Grid, Schema, number, plain
 from ...release.bounds import Bounds, edges, ends, plan_bounds, seen
 from ..room import Room
-from ..tools.meaning import Cases, Refused
+from ..tools.meaning import Cases, Denied, F
 from ..tools.neighbors import SEED
 
 _TOP = 10**15
@@ -140,13 +139,13 @@ def _plans() -> Cases:
             lambda: seen(plan_bounds(_schema(person="p", rows_per_person=3), "i", epsilon="0.1")),
             math.ceil(F(2 * _margin(F(3 * 65536 * 10), 93), 65536)),
         ),
-        (lambda: _plan("k"), Refused('bounds of "k", which is not a number')),
-        (lambda: _plan("s"), Refused('bounds of "s", which is computed')),
-        (lambda: _plan("no"), Refused('"no" is not a declared column')),
-        (lambda: _plan("x", where="s > 5"), Refused('a condition on what is computed from "x"')),
-        (lambda: _plan("x", where="no > 5"), Refused('"no" is not a declared column')),
+        (lambda: _plan("k"), Denied('bounds of "k", which is not a number')),
+        (lambda: _plan("s"), Denied('bounds of "s", which is computed')),
+        (lambda: _plan("no"), Denied('"no" is not a declared column')),
+        (lambda: _plan("x", where="s > 5"), Denied('a condition on what is computed from "x"')),
+        (lambda: _plan("x", where="no > 5"), Denied('"no" is not a declared column')),
         (lambda: str(_plan("i", where="s > 5").query.where), '"s" > 5'),
-        *[(lambda each=each: _plan("x", epsilon=each), Refused("ε is a decimal")) for each in (0, 1001, "1/3")],  # type: ignore[misc]
+        *[(lambda each=each: _plan("x", epsilon=each), Denied("ε is a decimal")) for each in (0, 1001, "1/3")],
     ]
 
 
@@ -193,7 +192,7 @@ def _both(found: Bounds) -> tuple[F, F]:
 
 def _found(given: _Given) -> Cases:
     m = given.margin
-    none = Refused('No bin of "x" is above the noise of')
+    none = Denied('No bin of "x" is above the noise of')
     return [
         (lambda: (given({}).name, given({}).integer), ("x", True)),
         (lambda: given({}).margin, F(m)),
@@ -251,7 +250,7 @@ def _outside(given: _Given) -> Cases:
         (F(1, 2), F(3, 4), [1], [], False),
     ]
     found: list[tuple[Callable[[], Any], Any]] = [
-        (lambda low=low, high=high: _floats(wide.beyond(low, high)), _beyond(given, cells, touching, within, known))  # type: ignore[misc]
+        (partial(_floats_beyond, wide, low, high), _beyond(given, cells, touching, within, known))
         for low, high, touching, within, known in cases
     ]
     inside = list(range(-3, 8))
@@ -259,7 +258,10 @@ def _outside(given: _Given) -> Cases:
         *found,
         (lambda: _floats(wide.outside), _beyond(given, cells, inside, inside, True)),
         (lambda: _floats(given({2: 500, 5: -30}).outside), _beyond(given, {2: 500, 5: -30}, [2], [2], True)),
-        (lambda: _floats(given({2: 500, 5: given.margin}).outside), _beyond(given, {2: 500, 5: given.margin}, [2], [2], True)),
+        (
+            lambda: _floats(given({2: 500, 5: given.margin}).outside),
+            _beyond(given, {2: 500, 5: given.margin}, [2], [2], True),
+        ),
     ]
 
 
@@ -284,6 +286,10 @@ def _beyond(
     return value, least, _share(max(beyond + off_beyond, 0.0), max(rows - off, 0.0))
 
 
+def _floats_beyond(wide: Bounds, low: F, high: F) -> Share:
+    return _floats(wide.beyond(low, high))
+
+
 def _floats(share: Share) -> Share:
     value, low, high = share
     return None if value is None else float(value), float(low), float(high)
@@ -305,7 +311,7 @@ def _shown(whole: _Given, real: _Given) -> Cases:
             {"low": str(a), "high": str(b), "count": {"value": n, "low": n - m, "high": n + m}} for a, b, n in bins
         ],
     }  # fmt: skip
-    none = {"low": None, "high": None, "outside": None, "occupied": []}
+    none: dict[str, Any] = {"low": None, "high": None, "outside": None, "occupied": []}
     lines = "".join(f"{a},{b},{n},{n - m},{n + m}\n" for a, b, n in bins)
     return [
         (lambda: two.to_toml(), "[columns.x]\nlow = 1\nhigh = 5\ninteger = true\nmissing = [-99]\n"),

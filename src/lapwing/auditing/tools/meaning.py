@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
@@ -17,9 +18,12 @@ from .ran import Ran
 
 Call = Callable[[], Any]
 
+F = Fraction
+"""A short name, since tables of cases have many."""
+
 
 @dataclass(frozen=True)
-class Refused:
+class Denied:
     """That a call is refused, with these words in the text of its error."""
 
     words: str
@@ -27,7 +31,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Meaning:
-    """A call, and what it must return, or ``Refused``."""
+    """A call, and what it must return, or ``Denied``."""
 
     call: Call
     meant: Any
@@ -49,12 +53,12 @@ def fault(case: Meaning) -> str:
     try:
         made = case.call()
     except LapwingError as error:
-        if isinstance(meant, Refused) and meant.words in str(error):
+        if isinstance(meant, Denied) and meant.words in str(error):
             return ""
         return f"refused: {type(error).__name__}: {error}"
     except Exception as error:  # made up, so its text reveals nothing
         return f"fails with {type(error).__name__}: {error}"
-    if isinstance(meant, Refused):
+    if isinstance(meant, Denied):
         return f"accepted: {made!r:.200}"
     if same(made, meant):
         return ""
