@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import LapwingError
 from ...question.derivation import expression
 from ...question.file import AS_USUAL, File, file
 from ...question.join import join
 from ...question.quality import USUAL, Quality, quality
-from ...question.query import count, mean
 from ...question.schema import Column, Schema, keys, number, plain
 from ...source import Source
 from ..room import Room
 from ..tools.meaning import Cases, Denied, F
+from .declared_asking import COLUMNS, LEFT_OUT, asked, make_source
 
 _KEYS = ("a", "b", "a", "b", "a", "a", "b", "a")
 
@@ -34,27 +33,16 @@ def sources(room: Room) -> dict[str, Cases]:
         "source file": _files(room, table),
         "declare": _declared(room, table),
         "rows in common": _shared(room, table),
-        "plans": _plans(room, table),
-        "refused and not charged": _uncharged(room, table),
-        "answered and charged": _charged(room, table),
+        **asked(room, table),
     }
 
 
-_COLUMNS: dict[str, Any] = {"x": number(0, 10, integer=True), "k": keys("a", "b"), "u": "text"}
 _MADE: dict[str, Column] = {"x": number(0, 10, integer=True), "k": keys("a", "b"), "u": Column("text")}
-
-
-def _source(room: Room, table: Any, **described: Any) -> Source:
-    said = {"name": "t", "columns": _COLUMNS, "epsilon": 10, "delta": "0.5", "ledger": room.path("ledger"), **described}
-    return Source(table, **{name: each for name, each in said.items() if each is not _LEFT_OUT})
-
-
-_LEFT_OUT = object()
 
 
 def _sources(room: Room, table: str) -> Cases:
     def made(**described: Any) -> Source:
-        return _source(room, table, **described)
+        return make_source(room, table, **described)
 
     usual = Schema("t", _MADE, None, 1, "add_remove", None, True, AS_USUAL, USUAL, ())
     people = {"person": "p", "rows_per_person": 3, "neighbors": "change_one", "version": "v"}
@@ -67,21 +55,21 @@ def _sources(room: Room, table: str) -> Cases:
         (lambda: made(**people).schema, Schema("t", _MADE, "p", 3, "change_one", "v", True)),
         (lambda: made(person="p").schema.rows_per_person, None),
         (
-            lambda: _told(_source(room, str(csv), **told).schema),
+            lambda: _told(make_source(room, str(csv), **told).schema),
             (File(missing=("z",)), Quality(F(1, 10), F(333, 1000))),
         ),
-        (lambda: _source(room, str(csv)).schema.every_row_counts, False),
+        (lambda: make_source(room, str(csv)).schema.every_row_counts, False),
         (lambda: made(neighbors="change_one", public_rows=True).schema.every_row_counts, True),
         (lambda: made(neighbors="change_one", public_rows=False).schema.every_row_counts, False),
         (lambda: made(neighbors="change_one", file=file(format="parquet")).schema.every_row_counts, True),
         (lambda: (made().epsilon, made().delta), (F(10), F(1, 2))),
         (lambda: made(epsilon=0.1, delta="1e-8").epsilon, F(1, 10)),
         (lambda: made(epsilon=0.1, delta="1e-8").delta, F(1, 10**8)),
-        (lambda: (made(epsilon=None).epsilon, made(delta=_LEFT_OUT).delta), (None, None)),
+        (lambda: (made(epsilon=None).epsilon, made(delta=LEFT_OUT).delta), (None, None)),
         (lambda: made(ledger=place).ledger_place(), str(place)),
         (lambda: made(ledger=str(place)).ledger_place(), str(place)),
-        (lambda: made(ledger=_LEFT_OUT).ledger_place(), str(Path(table).parent / "t.ledger")),
-        (lambda: made(name="a/b", ledger=_LEFT_OUT).ledger_place().startswith(str(Path(table).parent / "a_b=")), True),
+        (lambda: made(ledger=LEFT_OUT).ledger_place(), str(Path(table).parent / "t.ledger")),
+        (lambda: made(name="a/b", ledger=LEFT_OUT).ledger_place().startswith(str(Path(table).parent / "a_b=")), True),
         (lambda: made(name="n").name, "n"),
         (lambda: repr(made()).startswith("Source('t', "), True),
         (lambda: made(ledger=place).holds(place), True),
@@ -130,27 +118,27 @@ def _wrong(room: Room, table: str) -> Cases:
         ({"colums": {}}, "has no argument colums"),
     ]
     return [
-        *[(lambda given=given: _source(room, table, **given), Denied(words)) for given, words in wrong],
+        *[(lambda given=given: make_source(room, table, **given), Denied(words)) for given, words in wrong],
         (
-            lambda: _source(room, str(csv), neighbors="change_one", public_rows=True),
+            lambda: make_source(room, str(csv), neighbors="change_one", public_rows=True),
             Denied("a row of its file may be left out"),
         ),
-        (lambda: _source(room, "mysql://h/d"), Denied("The address of the table cannot be used")),
-        (lambda: _source(room, "spark:t", file=file(decimal=",")), Denied("describes a file, but its table is on a")),
+        (lambda: make_source(room, "mysql://h/d"), Denied("The address of the table cannot be used")),
+        (lambda: make_source(room, "spark:t", file=file(decimal=",")), Denied("describes a file, but its table")),
     ]  # fmt: skip
 
 
 def _joins(room: Room, table: str) -> Cases:
     people = room.parquet({"q": ["q", "r"], "v": [1, 2]}, {"q": "VARCHAR", "v": "BIGINT"})
     codes = room.parquet({"c": ["a", "b"], "r": ["n", "s"]}, {"c": "VARCHAR", "r": "VARCHAR"})
-    columns = {**_COLUMNS, "v": number(0, 5), "r": keys("n", "s")}
+    columns = {**COLUMNS, "v": number(0, 5), "r": keys("n", "s")}
     lying = {**columns, "k": keys("a", "b", within="r")}
     mates = join(people, columns=["v"], person="q")
     look_up = join(codes, columns=["r"], public=True, on={"k": "c"})
     both = {"columns": columns, "joins": [mates, look_up], "person": "p", "rows_per_person": 2}
 
     def made(**described: Any) -> Source:
-        return _source(room, table, **{**both, **described})
+        return make_source(room, table, **{**both, **described})
 
     return [
         (lambda: [each.columns for each in made().schema.joins], [(("v", "v"),), (("r", "r"),)]),
@@ -167,11 +155,11 @@ def _joins(room: Room, table: str) -> Cases:
             lambda: made(joins=[look_up]).shares_rows_with(made(person=None, rows_per_person=None, joins=[look_up])),
             True,
         ),
-        (lambda: _source(room, people, columns={}).shares_rows_with(made()), True),
-        (lambda: made().shares_rows_with(_source(room, people, columns={})), True),
-        (lambda: made().shares_rows_with(_source(room, codes, columns={})), False),
+        (lambda: make_source(room, people, columns={}).shares_rows_with(made()), True),
+        (lambda: made().shares_rows_with(make_source(room, people, columns={})), True),
+        (lambda: made().shares_rows_with(make_source(room, codes, columns={})), False),
         (lambda: made(columns=lying, joins=[mates]), Denied('no look-up on "k" adds "r"')),
-        (lambda: made(columns=_COLUMNS), Denied("does not declare it")),
+        (lambda: made(columns=COLUMNS), Denied("does not declare it")),
         (lambda: made(person=None, rows_per_person=None), Denied("names no person column itself")),
     ]
 
@@ -254,7 +242,7 @@ def _files(room: Room, table: str) -> Cases:
 
 
 def _declared(room: Room, table: str) -> Cases:
-    source = _source(
+    source = make_source(
         room, table, person="p", rows_per_person=2, version="v", neighbors="change_one", quality=quality(good="0.1")
     )
     lying = {"k": keys("a", "b", within="r"), "r": keys("n")}
@@ -287,132 +275,6 @@ def _declared(room: Room, table: str) -> Cases:
 def _shared(room: Room, table: str) -> Cases:
     other = room.parquet({"x": [1]}, {"x": "BIGINT"})
     return [
-        (lambda: _source(room, table).shares_rows_with(_source(room, table, name="u")), True),
-        (lambda: _source(room, table).shares_rows_with(_source(room, other)), False),
+        (lambda: make_source(room, table).shares_rows_with(make_source(room, table, name="u")), True),
+        (lambda: make_source(room, table).shares_rows_with(make_source(room, other)), False),
     ]
-
-
-# --- what is charged ---
-
-
-def _plans(room: Room, table: str) -> Cases:
-    source = _source(room, table, person="p", rows_per_person=2)
-    rows = _source(room, table)
-    unsaid = _source(room, table, person="p")
-    return [
-        (lambda: source.plan(count(), epsilon=1).schema.rows_per_person, 2),
-        (lambda: source.plan(count(), epsilon=1, rows_per_person=5).schema.rows_per_person, 5),
-        (lambda: unsaid.plan(count(), epsilon=1, rows_per_person=5).schema.rows_per_person, 5),
-        (lambda: unsaid.plan(count(), epsilon=1), Denied("names a person column but not rows_per_person")),
-        (lambda: source.plan(count(), epsilon=1, rows_per_person=0), Denied("rows_per_person is a whole number")),
-        (lambda: rows.plan(count(), epsilon=1, rows_per_person=2), Denied("every row is one person")),
-        (lambda: source.plan(count(), epsilon=1).epsilon, F(1)),
-        (lambda: source.plan(mean("x"), by="k", where="x > 2", epsilon=1, confidence="0.5").confidence, F(1, 2)),
-        (lambda: source.plan(count(), epsilon=1).lacking, None),
-        (lambda: "no total" in str(_source(room, table, epsilon=None).plan(count(), epsilon=1).lacking), True),
-        (lambda: [source.plan_keys("u", epsilon=1, delta="0.01", keys_per_person=1).keys_per_person], [1]),
-        (lambda: source.plan_keys("u", epsilon=1, delta="0.01").keys_per_person, 2),
-        (lambda: str(source.plan_keys("u", epsilon=1, delta="0.01", where="x > 2").where), '"x" > 2'),
-        (lambda: source.plan_keys("u", epsilon=1, delta="0.01").dialect.name, "duckdb"),
-        (lambda: Path(source.ledger_place()).exists(), False),
-    ]
-
-
-def _uncharged(room: Room, table: str) -> Cases:
-    """Return wrong questions, each with the ledger that it leaves: none where none was, and an unchanged one."""
-    people = {"person": "p", "rows_per_person": 2}
-    wrong: list[tuple[Callable[[Any], Any], dict[str, Any]]] = [
-        (lambda s: s.discover("no", epsilon=1, delta="0.01"), people),
-        (lambda s: s.discover("x", epsilon=1, delta="0.01"), {"columns": {"x": number(0, 1)}}),
-        (lambda s: s.discover("u", epsilon=0, delta="0.01"), people),
-        (lambda s: s.discover("u", epsilon=1, delta=0), people),
-        (lambda s: s.discover("u", epsilon=1, delta="0.02"), people),
-        (lambda s: s.discover("u", epsilon=1, delta="0.01", keys_per_person=0), people),
-        (lambda s: s.discover("u", epsilon=1, delta="0.01", keys_per_person=2), {}),
-        (lambda s: s.discover("u", epsilon=1, delta="0.01", where="no = 1"), people),
-        (lambda s: s.discover("u", epsilon=1, delta="0.01", confidence=1), people),
-        (lambda s: s.discover("u", epsilon=1, delta="0.01", kind="x"), people),
-        (lambda s: s.discover("w", epsilon=1, delta="0.01"), {"columns": {"w": "text"}}),
-        (lambda s: s.bounds("u", epsilon=1), people),
-        (lambda s: s.bounds("x", epsilon="1/3"), people),
-        (lambda s: s.bounds("x", epsilon=1, where="no = 1"), people),
-        (lambda s: s.bounds("w", epsilon=1), {"columns": {"w": "number"}}),
-        (lambda s: s.bounds("x", epsilon=1), {"person": "p"}),
-        (lambda s: s.rows_per_person(epsilon=1), {}),
-        (lambda s: s.rows_per_person(epsilon=0), people),
-        (lambda s: s.rows_per_person(epsilon=1, share=1), people),
-        (lambda s: s.rows_per_person(epsilon=1, share="x"), people),
-        (lambda s: s.rows_per_person(epsilon=1, where="no = 1"), people),
-        (lambda s: s.rows_per_person(epsilon=1), {"person": "w"}),
-        (lambda s: s.release(count(), epsilon=0), people),
-        (lambda s: s.release(count(), epsilon=1, by="x"), people),
-        (lambda s: s.release(count(), epsilon=1), {"person": "p"}),
-        (lambda s: s.sql("SELECT x FROM t", epsilon=1), people),
-    ]
-    used = _source(room, table)
-    used.make_ledger().charge("another", 1, "0.001")
-    place, without = Path(used.ledger_place()), _source(room, table, delta=_LEFT_OUT, **people)
-    return [
-        (lambda: _left(without, lambda s: s.discover("u", epsilon=1, delta="0.01")), True),
-        (lambda: without.discover("u", epsilon=1, delta="0.01"), Denied("has no total δ, and to look for keys needs")),
-        *[
-            (lambda ask=ask, source=source: _left(source, ask), True)
-            for ask, described in wrong
-            for source in (_source(room, table, **described), _source(room, table, **described, ledger=place))
-        ],
-    ]
-
-
-def _left(source: Source, ask: Callable[[Any], Any]) -> bool | str:
-    """Return whether a question is refused and leaves the ledger as it was; one that it makes has nothing in it."""
-    place = Path(source.ledger_place())
-    before = place.read_bytes() if place.exists() else None
-    try:
-        return f"answered: {ask(source)!r}"
-    except LapwingError:
-        if before is not None:
-            return place.read_bytes() == before
-        if not place.exists():
-            return True
-        made = source.open_ledger()
-        return (made.spent, made.delta.spent) == (F(0), F(0))
-
-
-def _charged(room: Room, table: str) -> Cases:
-    """Return questions with noise that is nearly always 0, with the answer and what is charged."""
-    people = {"person": "p", "rows_per_person": 2, "epsilon": 1000}
-
-    def answer(ask: Callable[[Any], Any], **changed: Any) -> tuple[Any, F, F]:
-        source = _source(room, table, **{**people, **changed})
-        found = ask(source)
-        return found, source.ledger.spent, source.ledger.delta.spent
-
-    most = F(900)
-    return [
-        (lambda: answer(lambda s: s.discover("k", epsilon=900, delta="0.01").rows), (
-            [{"k": "a", "count": {"value": 4, "low": 4, "high": 4}},
-             {"k": "b", "count": {"value": 3, "low": 3, "high": 3}}],
-            most, F(1, 100),
-        )),
-        (lambda: answer(lambda s: s.discover("u", epsilon=900, delta="0.01", where="x >= 2", keys_per_person=1).keys),
-         (("v",), most, F(1, 100))),
-        (lambda: answer(lambda s: s.discover("u", epsilon=900, delta="0.01", confidence="0.5").confidence),
-         (F(1, 2), most, F(1, 100))),
-        (lambda: answer(lambda s: s.rows_per_person(epsilon=900).rows_per_person), (2, most, F(0))),
-        (lambda: answer(lambda s: s.rows_per_person(epsilon=900, share="0.5", where="x > 0").share),
-         (F(1, 2), most, F(0))),
-        (lambda: answer(lambda s: s.rows_per_person(epsilon=900, share="0.2", where="x > 0").rows_per_person),
-         (1, most, F(0))),
-        (lambda: answer(lambda s: (s.bounds("x", epsilon=900).low, s.rows_per_person(epsilon=100).entry)),
-         ((F(0), 4), F(1000), F(0))),
-        (lambda: answer(lambda s: s.bounds("x", epsilon=900, where="x >= 3").high, person=None, rows_per_person=None),
-         (F(10), most, F(0))),
-        (lambda: answer(lambda s: [s.left(), s.release(count(), epsilon=900)["count"].value.tolist(), s.left()]),
-         ([None, [8], F(100)], most, F(0))),
-        (lambda: answer(lambda s: [s.rows_per_person(epsilon=400).repeated, s.rows_per_person(epsilon=400).repeated]),
-         ([False, True], F(400), F(0))),
-        (lambda: answer(lambda s: s.discover("k", epsilon=900, delta="0.01").new_ledger is not None),
-         (True, most, F(1, 100))),
-        (lambda: answer(lambda s: [s.make_ledger().total, s.discover("k", epsilon=900, delta="0.01").new_ledger]),
-         ([F(1000), None], most, F(1, 100))),
-    ]  # fmt: skip
