@@ -20,6 +20,7 @@ from ...question import (
     quality,
     schema,
     schema_json,
+    within,
 )
 from ...release import bounds, discover, rows_per_person
 from ..finding import Finding
@@ -29,6 +30,7 @@ from .declared_columns import columns
 from .declared_expressions import expressions
 from .declared_files import files
 from .declared_joins import joins
+from .declared_levels import columns_within
 from .declared_schemas import schemas
 from .declared_sources import sources
 from .numbers import numbers, packing, sensitivities
@@ -47,6 +49,7 @@ def declarations(room: Room) -> Iterator[Finding]:
         "declarations of tables": schemas(),
         "computed columns": expressions(),
         "joins": joins(),
+        "columns within others": columns_within(),
         "searches for keys and rows per person": sought(room),
         "searches for bounds": sought_bounds(room),
         "sources": sources(room),
@@ -56,7 +59,7 @@ def declarations(room: Room) -> Iterator[Finding]:
 
 _MODULES = (
     bins, bounds, cells, codes, derivation, described, discover, exact, file, join, labels, quality, rows_per_person,
-    schema, schema_json, sensitivity, source,
+    schema, schema_json, sensitivity, source, within,
 )  # fmt: skip
 _NEVER = ()
 """Refusals that no declaration reaches."""

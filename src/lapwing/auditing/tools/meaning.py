@@ -81,7 +81,7 @@ def meanings(
     with Ran(*modules) as ran:
         for about, cases in families.items():
             wrong = [f"{what}, {each}" for what, some in cases.items() for each in faults(some)]
-            told = all_right(wrong, sum(map(len, cases.values())))
+            told = "; ".join(wrong) + all_right(wrong, sum(map(len, cases.values())))
             findings.append(Finding(f"T16: {about} mean what they say, or are refused", not wrong, told))
     yield from findings
     missed = [f"{name}, line {line}" for name, (_, lines) in ran.missed(never).items() for line in lines]
