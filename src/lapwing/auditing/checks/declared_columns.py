@@ -280,6 +280,7 @@ def _texts() -> Cases:
         (lambda: keys("a", "b", other="c", labels=["A", "B"]).group_labels, ("A", "B", "c")),
         (lambda: keys("a", "b", labels=["A", "B"]).group_labels, ("A", "B")),
         (lambda: keys("a", "b").group_labels, None),
+        (lambda: keys("a", "b", other="c").group_labels, None),
         (lambda: number(0, 9, edges=[0, 5, 9], labels=["few", "many"]).labels, ("few", "many")),
         (lambda: number(0, 9, integer=True, keys=[1, 2], labels=["few", "many"]).labels, ("few", "many")),
         (lambda: keys("a", "b", labels=["A"]), count),

@@ -54,6 +54,7 @@ def _schemas() -> Cases:
     cases: list[tuple[Callable[[], Any], Any]] = [
         (_make, Schema("t", _MADE, None, 1, "add_remove", None, True, File(), Quality(F(33, 200), F(333, 1000)), ())),
         (lambda: _make(neighbors="change_one").neighbors, "change_one"),
+        (lambda: Schema("t", {}), replace(_make(), columns={})),
         (lambda: _make(version="").version, ""),
         (lambda: _make(version="v" * 200).version, "v" * 200),
         (lambda: _make(every_row_counts=False).every_row_counts, False),
