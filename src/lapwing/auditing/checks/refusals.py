@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ..finding import Finding, parts
 from ..room import Room
 from .declarations import declarations
+from .phrases import phrases
 
 
 def refusals(room: Room) -> Iterator[Finding]:
@@ -18,4 +19,5 @@ def refusals(room: Room) -> Iterator[Finding]:
     yield from parts(
         room,
         declarations=lambda: declarations(room),
+        phrases=lambda: phrases(room),
     )
