@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ...errors import RequestError
 from ...question import sql
@@ -25,18 +25,24 @@ from .phrase_texts import phrase_schema
 _RIGHT_AND_WRONG: tuple[tuple[str, str, str], ...] = (
     ("an expression names declared columns of numbers", "x; u + b; c; d - e", "k; nothing + 1; own + 1; t.x; x.y + 1"),
     ("functions are known, with their numbers of operands",
-     "ABS(x); LEAST(x); CLAMP(x, 0, 1); NULLIF(x, 1); ROUND(x, 9)",
-     "SIN(x); CLAMP(x, 1); CLAMP(x, 1, 2, 3); FLOOR(); GREATEST(); ROUND(x, 10); ROUND(x, -1); ROUND(x, 0.5); ROUND(x, u);"
+     "ABS(x); LEAST(x); CLAMP(x, 0, 1); NULLIF(x, 1); ROUND(x, 9)"
+     + "".join(f"; {name}({', '.join(['x'] * 100)})" for name in ("COALESCE", "LEAST", "GREATEST")),
+     "SIN(x); GREATEST(" + ", ".join(["x"] * 101) + "); LEAST(" + ", ".join(["x"] * 101) + "); CLAMP(x, 1);"
+     "CLAMP(x, 1, 2, 3); FLOOR(); GREATEST(); ROUND(x, 10); ROUND(x, -1); ROUND(x, 0.5); ROUND(x, u);"
      "ABS(DISTINCT x); RANDOM(); x % 2; x ^ 2; x || 'a'; x::INT; CAST(x AS INT); (SELECT 1); AVG(x); x[1]; LENGTH(k);"
      "COALESCE(" + ", ".join(["x"] * 101) + "); POWER(x, 2); x & 1; EXP(x); TRY_CAST(x AS INT); x + *; SUM(x) OVER ()"),
     ("dates have these parts and periods",
-     "EXTRACT(ISODOW FROM d); DATE_TRUNC('week', d) - d; DATEDIFF('day', e, d); DATE_PART('year', d); d - DATE '2020-02-29'",
-     "EXTRACT(HOUR FROM d); EXTRACT(WEEK FROM d); DATE_TRUNC('hour', d) - d; DATEDIFF('month', e, d); DATE_PART('hour', d);"
+     "EXTRACT(ISODOW FROM d); DATE_TRUNC('week', d) - d; DATEDIFF('day', e, d); DATE_PART('year', d);"
+     "d - DATE '2020-02-29'",
+     "EXTRACT(HOUR FROM d); EXTRACT(WEEK FROM d); DATE_TRUNC('hour', d) - d; DATEDIFF('month', e, d);"
+     "DATE_PART('hour', d);"
      "EXTRACT(YEAR FROM x); DATE_TRUNC('week', x) - d; EXTRACT(YEAR FROM f); f - d; DATE_PART('year')"),
     ("dates are not added, multiplied or mixed with numbers",
      "d - e; (d - e) * 2; LEAST(d, e) - d; (d - e) / 2; d + 1 - e; ABS(d - e); FLOOR(d - e)",
-     "d + e; d * 2; d * x; d / 2; x / d; -d; LEAST(d, x); COALESCE(d, 1) - d; CASE WHEN b THEN d ELSE 1 END - d; ABS(d); FLOOR(d);"
-     "ROUND(d); CLAMP(d, 0, 1); 2 * d + e; LEAST(d + 0.5, e); LEAST(d + 9000000, e); LEAST(d - 9000000, e); NULLIF(d, 1) - d; d + x; 1 - d;"
+     "d + e; d * 2; d * x; d / 2; x / d; -d; LEAST(d, x); COALESCE(d, 1) - d; CASE WHEN b THEN d ELSE 1 END - d;"
+     "ABS(d); FLOOR(d);"
+     "ROUND(d); CLAMP(d, 0, 1); 2 * d + e; LEAST(d + 0.5, e); LEAST(d + 9000000, e); LEAST(d - 9000000, e);"
+     "NULLIF(d, 1) - d; d + x; 1 - d;"
      "CLAMP(d, DATE '2020-01-01', DATE '2020-02-01')"),
     ("what divides is never 0, or the quotient has bounds",
      "x / p; x / n; CLAMP(x / z, 0, 1); x / 2; x / (p * p)",
@@ -51,7 +57,8 @@ _RIGHT_AND_WRONG: tuple[tuple[str, str, str], ...] = (
      "CASE WHEN 1 = 1 THEN x END; CASE WHEN x > 99 THEN 1 END; IF(x > 'a', 1, 2); NULLIF(x, 'a'); NULLIF(k, 'a') + 1"),
     ("an expression is one, of fitting size",
      "1 * x" + " + 1" * 400 + "; " + "(" * 15 + "x + 1" + ")" * 15,
-     "x, u; x AS y; x + ; ) ; ; x FROM t; " + "x" + " + u" * 1000 + "; " + "(" * 40 + "x" + ")" * 40 + "; " + "x + " * 5001 + "x;"
+     "x, u; x AS y; x + ; ) ; ; x FROM t; " + "x" + " + u" * 1000 + "; " + "(" * 40 + "x" + ")" * 40
+     + "; " + "x + " * 5001 + "x;"
      "x IN (" + ", ".join(map(str, range(600))) + ") + 0; " + "-" * 30 + "x; 1" + "0" * 310 + " * x; x * 1" + "0" * 290
      + " * 1" + "0" * 290 + "; x * 1e99999; x" + "/ 1000000007" * 40),
     ("integers of an expression fit into 64 bits", "x * u; v * v; w * w * w; g + z; v / p",
@@ -63,31 +70,44 @@ _RIGHT_AND_WRONG: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 _CONDITIONS: tuple[tuple[str, str, str], ...] = (
     ("a condition is one text that can be true", "x > 1; b; x IS NULL; (x > 1); x + 1 > u",
-     "x; 1; 'a'; NULL; x >; x > 1 GROUP BY k; ; x > 1 LIMIT 1; x = NULL; x IS TRUE; x > ALL (1); x LIKE 'a'; TRUE; 1 = 1;"
-     "EXISTS (SELECT 1); x IN (SELECT 1); x > (SELECT 1); COUNT(*) > 1; x > 1 -- \x00; x > 1 UNION SELECT 1; d; k; z; NOT x;"
-     "x > 1 |> WHERE u > 1; 1 + 1 > 1; 1 IS NULL; (1 + 1) IS NULL; -(-x) = d; -(-x) = DATE '2020-01-01'; -(-b) = 5; -(-d) = 5; NULL IS NULL; x IS DISTINCT FROM 1; k ~ 'a'; " + "(" * 21 + "x > 1" + ")" * 21),
+     "x; 1; 'a'; NULL; x >; x > 1 GROUP BY k; ; x > 1 LIMIT 1; x = NULL; x IS TRUE; x > ALL (1); x LIKE 'a'; TRUE;"
+     "1 = 1;"
+     "EXISTS (SELECT 1); x IN (SELECT 1); x > (SELECT 1); COUNT(*) > 1; x > 1 -- \x00; x > 1 UNION SELECT 1; d; k;"
+     "z; NOT x;"
+     "x > 1 |> WHERE u > 1; 1 + 1 > 1; 1 IS NULL; (1 + 1) IS NULL; -(-x) = d; -(-x) = DATE '2020-01-01'; -(-b) = 5;"
+     "-(-d) = 5; NULL IS NULL; x IS DISTINCT FROM 1; k ~ 'a'; " + "(" * 21 + "x > 1" + ")" * 21),
     ("a column is compared with values of its type",
      "x = 1; k = 'a'; b = TRUE; d = DATE '2020-03-01'; f = '2020-03-01'; x = u; d < e; b <> FALSE; b + 0 = 1",
-     "x = 'a'; k = 1; k = a; b = 1; b = 'true'; d = 5; d = '2020-02-30'; d = '2020-2-3'; x = k; d = x; x = DATE '2020-03-01'; k = TRUE;"
-     "b = x; x = TRUE; d = '2020-03-01 10:00'; k = \"a\"; x IN ('a'); k IN (1); k IN ('a', 1); x IN (NULL); x BETWEEN 'a' AND 'b';"
-     "CAST(x AS INT) = 1; d = CAST('2020' AS DATE); x = 1e400; x > " + "9" * 400 + "; (d) + 0 = 5; d - e = d; c + 0 = 'a'"),
+     "x = 'a'; k = 1; k = a; b = 1; b = 'true'; d = 5; d = '2020-02-30'; d = '2020-2-3'; x = k; d = x;"
+     "x = DATE '2020-03-01'; k = TRUE;"
+     "b = x; x = TRUE; d = '2020-03-01 10:00'; k = \"a\"; x IN ('a'); k IN (1); k IN ('a', 1); x IN (NULL);"
+     "x BETWEEN 'a' AND 'b';"
+     "CAST(x AS INT) = 1; d = CAST('2020' AS DATE); x = 1e400; x > " + "9" * 400 + "; (d) + 0 = 5; d - e = d;"
+     "c + 0 = 'a'"),
     ("a value can occur in its column",
-     "x = 7; x = -3; z = 7; k = 'b'; c = 9; c > 1; c < 9; rest = 'new'; free = 1e9; z > 0.5; k < 'b'; own = 'z'; miss > 9; miss = 10",
-     "x = 8; x = -4; x > 7.5; x < -3.1; x IN (1, 8); z = 0.5; z IN (1, 0.5); z <> 1.5; k = 'c'; k IN ('a', 'c'); k > 'c'; k < 'A'; c = 3; c > 10;"
-     "c < 0; miss = 9; miss IN (1, 9); miss <> 9; k = 'the first'; x BETWEEN 0 AND 8; NOT x = 8; b AND x = 8; b OR x = 8; labelled = 'the first';"
-     "NOT (b AND x = 8); CASE WHEN x = 8 THEN 1 ELSE 0 END > 0; (x = 8) + 0 > 0; (x = 8) + u > 0; edged = 'low'; when = DATE '2020-01-03';"
+     "x = 7; x = -3; z = 7; k = 'b'; c = 9; c > 1; c < 9; rest = 'new'; free = 1e9; z > 0.5; k < 'b'; own = 'z';"
+     "miss > 9; miss = 10",
+     "x = 8; x = -4; x > 7.5; x < -3.1; x IN (1, 8); z = 0.5; z IN (1, 0.5); z <> 1.5; k = 'c'; k IN ('a', 'c');"
+     "k > 'c'; k < 'A'; c = 3; c > 10;"
+     "c < 0; miss = 9; miss IN (1, 9); miss <> 9; k = 'the first'; x BETWEEN 0 AND 8; NOT x = 8; b AND x = 8;"
+     "b OR x = 8; labelled = 'the first';"
+     "NOT (b AND x = 8); CASE WHEN x = 8 THEN 1 ELSE 0 END > 0; (x = 8) + 0 > 0; (x = 8) + u > 0; edged = 'low';"
+     "when = DATE '2020-01-03';"
      "many = 2000; ((x = 8) + 0) IS NULL; CASE WHEN b THEN u WHEN z = 8 THEN 1 END > 1"),
     ("BETWEEN and IN have values in order", "x BETWEEN 1 AND 1; x IN (1); x BETWEEN 1 AND 2; x + 0 BETWEEN 1 AND 2",
      "x BETWEEN 2 AND 1; x IN (); x + 0 IN (); k BETWEEN 'b' AND 'a'; x BETWEEN SYMMETRIC 1 AND 2"),
     ("comparisons in comparisons are not deep", "(((x > 0) + 0 > 0) + 0 > 0) + 0 > 0",
-     "(((((x + 0 > 0) + 0 > 0) + 0 > 0) + 0 > 0) + 0 > 0) + 0 > 0; (((((x + 0 > 0) + 0 > 0) + 0 > 0) + 0 > 0) + 0) IS NULL"),
+     "(((((x + 0 > 0) + 0 > 0) + 0 > 0) + 0 > 0) + 0 > 0) + 0 > 0;"
+     "(((((x + 0 > 0) + 0 > 0) + 0 > 0) + 0 > 0) + 0) IS NULL"),
     ("a compared expression can be computed", "x + u > z; x * x > 5; f + 0 > d; (x / p) IS NULL",
      "v + t > 1; x / z > 1; d + e > 1; d * 2 > 1; b AND v + t > 1; NOT (b AND v + t > 1); (v + t) IS NULL;"
      "(v + t > 1) + 0 > 0; CASE WHEN v + t > 1 THEN 1 ELSE 0 END = 1; free + 0 > 1; LEAST(d, x) > 1"),
 )  # fmt: skip
 _KEYS = (
-    "CASE WHEN x > 1 THEN 'a' ELSE 'b' END; CASE WHEN x > 1 THEN 'a' END; k; c; DATE_TRUNC('month', d); z + 1; CASE WHEN b THEN 'a' ELSE NULL END",
-    "CASE WHEN x > 1 THEN 'a' ELSE 1 END; CASE WHEN x > 1 THEN 'a' WHEN b THEN 2 END; CASE z WHEN 1 THEN 'a' END; x > ; nothing; ;"
+    "CASE WHEN x > 1 THEN 'a' ELSE 'b' END; CASE WHEN x > 1 THEN 'a' END; k; c; DATE_TRUNC('month', d); z + 1;"
+    "CASE WHEN b THEN 'a' ELSE NULL END",
+    "CASE WHEN x > 1 THEN 'a' ELSE 1 END; CASE WHEN x > 1 THEN 'a' WHEN b THEN 2 END; CASE z WHEN 1 THEN 'a' END;"
+    "x > ; nothing; ;"
     "z; x; x + 1; own; CASE WHEN own THEN 'a' END",
 )  # fmt: skip
 
@@ -143,33 +163,48 @@ def _of_values(schema: Schema) -> Sequence[Rule]:
     x, one = parse_expression("x", schema), Constant(Fraction(1))
     step = step_of(parse_expression("x + 0", schema), schema)
     recoded, with_recode = column_for("CASE WHEN b THEN 'a' END", schema)
+    asked_where, parsed, share_of = cast(Any, parse_condition), cast(Any, sql.parse), cast(Any, proportion)
     long, longer = Constant(Fraction(2**1024 - 1)), Constant(Fraction(2**1024))
     return [
         Rule("constants have at most 1024 bits", [partial(added, [long, x]), partial(multiplied, [long, one, x]),
              partial(divided, x, long)],
-             [partial(added, [long, one]), partial(multiplied, [long, Constant(Fraction(2))]), partial(multiplied, [longer, one]),
-              partial(added, [Constant(Fraction(1, 2**1024)), x]), partial(divided, x, longer), partial(divided, x, Constant(Fraction(0)))]),
+             [partial(added, [long, one]), partial(multiplied, [long, Constant(Fraction(2))]), partial(multiplied,
+             [longer, one]),
+              partial(added, [Constant(Fraction(1, 2**1024)), x]), partial(divided, x, longer), partial(divided, x,
+              Constant(Fraction(0)))]),
         Rule("a bound is not above the other", [partial(clamped, step, Fraction(1), Fraction(1))],
              [partial(clamped, step, Fraction(2), Fraction(1)), partial(clamped, step, Fraction(0), Fraction(2**62)),
               partial(clamped, step, Fraction(-(2**62)), Fraction(0))]),
         Rule("a condition is a text", [partial(parse_condition, "x > 1", schema), partial(proportion, "x > 1")],
-             [*(partial(parse_condition, each, schema) for each in (5, None, ["x > 1"], True, "x > 1" + " " * 100_000, "x > '\ud800'")),
-              partial(proportion, 5), partial(proportion, None)]),
-        Rule("a question has at most 100,000 characters", [partial(sql.parse, "SELECT COUNT(*) FROM t" + " " * 99_978, schema)],
-             [partial(sql.parse, "SELECT COUNT(*) FROM t" + " " * 99_979, schema), partial(sql.parse, 5, schema)]),
+             [*(partial(asked_where, each, schema) for each in (5, None, ["x > 1"], True, "x > 1" + " " * 100_000,
+             "x > '\ud800'")),
+              partial(share_of, 5), partial(share_of, None)]),
+        Rule("a question has at most 100,000 characters", [partial(sql.parse, "SELECT COUNT(*) FROM t" + " " * 99_978,
+        schema)],
+             [partial(sql.parse, "SELECT COUNT(*) FROM t" + " " * 99_979, schema), partial(parsed, 5, schema)]),
+        Rule("a statistic is about one column or expression", [partial(sql.parse,
+        "SELECT SUM(X), SUM((x)), SUM(t.u), SUM(u * 2) FROM t", schema)],
+             [partial(sql.parse, f"SELECT {each} FROM t", schema) for each in
+              ("SUM(*)", "AVG(t.*)", "SUM()", "SUM(x, u)", "COUNT(t.*)", "SUM(DISTINCT x)", "MEDIAN(*)", "SUM('x')",
+              "SUM(NULL)")]),
         Rule("a text is no number", [partial(step_of, parse_expression("z", schema), schema)],
              [partial(step_of, Named(recoded), with_recode)]),
         Rule("statistics are about numbers", [partial(_asked, mean("x + 1"), schema), partial(_asked, sum("b"), schema),
              partial(check_number, "x", schema.columns["x"])],
              [partial(_asked, each, schema) for each in (
-                 mean("k"), mean("free"), sum("d"), mean("CASE WHEN b THEN 'a' END"), sum("x", weight="k"), mean("x", weight="free"),
-                 mean("x", weight="CASE WHEN b THEN 'a' END"), count("x", weight="u"), count("nothing"), mean(" "), mean("x +"), mean("v + t"),
+                 mean("k"), mean("free"), sum("d"), mean("CASE WHEN b THEN 'a' END"), sum("x", weight="k"), mean("x",
+                 weight="free"),
+                 mean("x", weight="CASE WHEN b THEN 'a' END"), count("x", weight="u"), count("nothing"), mean(" "),
+                 mean("x +"), mean("v + t"),
              )]),
-        Rule("names are different", [partial(named, [count(), count()], []), partial(named, [count(name="n"), sum("x")], ["k"])],
+        Rule("names are different", [partial(named, [count(), count()], []), partial(named, [count(name="n"),
+        sum("x")], ["k"])],
              [partial(named, [count(name="n"), sum("x", name="N")], []), partial(named, [count(name="k")], ["K"]),
-              partial(named, [count(name="n"), sum("x", name="n_low")], []), partial(named, [count(name="n_quality"), count(name="n")], []),
+              partial(named, [count(name="n"), sum("x", name="n_low")], []), partial(named, [count(name="n_quality"),
+              count(name="n")], []),
               partial(named, [count(name="n"), count(name="n_high")], [])]),
-        Rule("an expression is not the name of a column", [partial(added_to, schema, parse_expression("x + 1", schema))],
+        Rule("an expression is not the name of a column", [partial(added_to, schema, parse_expression("x + 1",
+        schema))],
              [partial(added_to, _named_so(schema, '1 + "x"'), parse_expression("x + 1", schema))]),
     ]  # fmt: skip
 

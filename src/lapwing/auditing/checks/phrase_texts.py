@@ -5,34 +5,38 @@ Each text stands beside the canonical text that it must have; that text must be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
-from fractions import Fraction
-from functools import partial
 from typing import Any
 
-from ...errors import LapwingError
-from ...question import sql
 from ...question.arithmetic import parse_expression
-from ...question.asking import column_for, key_expression_of, resolved
+from ...question.asking import resolved
 from ...question.condition import parse_condition
-from ...question.derived import derive
-from ...question.expression import Constant
-from ...question.grids import clamped, step_of
 from ...question.periods import date_of, day_number, part_range, periods, truncated
-from ...question.query import Statistic, count, histogram, mean, median, people, proportion, quantile, std, sum, variance
+from ...question.query import (
+    Statistic,
+    count,
+    histogram,
+    mean,
+    median,
+    people,
+    proportion,
+    quantile,
+    std,
+    sum,
+    variance,
+)
 from ...question.ratios import ratio
 from ...question.schema import Schema, keys, make_schema, number, plain
-from ...question.sets import rollup
 from ..finding import Finding, all_right
-from ..tools.refusing import Rule
 from .grids_compared import COLUMNS
 
 EXPRESSIONS: tuple[tuple[str, str], ...] = (
     ("x", '"x"'), ("X", '"x"'), ("(x)", '"x"'), ("1", "1"), ("-1.50", "-1.5"), ("1 / 3", "(1/3)"), ("- x", '-1 * "x"'),
     ("x + u", '"u" + "x"'), ("u + x", '"u" + "x"'), ("x - u", '"x" - "u"'), ("u + 2 + x + 3", '5 + "u" + "x"'),
     ("x + (u + z)", '"u" + "x" + "z"'), ("2 * x * 3", '6 * "x"'), ("x * u * z", '"u" * "x" * "z"'), ("-(-x)", '"x"'),
-    ("-(2 * x)", '-2 * "x"'), ("x - 2", '-2 + "x"'), ("2 - x", '2 - "x"'), ("x - (-2)", '2 + "x"'), ("x / 4", '0.25 * "x"'),
+    ("-(2 * x)", '-2 * "x"'), ("x - 2", '-2 + "x"'), ("2 - x", '2 - "x"'), ("x - (-2)", '2 + "x"'), ("x / 4",
+    '0.25 * "x"'),
     ("x / p", '"x" / "p"'), ("(x + 1) / (p * z)", '(1 + "x") / ("p" * "z")'), ("x / (p / z)", '"x" / ("p" / "z")'),
     ("x * (u + 1)", '"x" * (1 + "u")'), ("x - (u + z)", '"x" - ("u" + "z")'), ("x - 3 * u", '"x" - 3 * "u"'),
     ("(x / p) * u", '"u" * ("x" / "p")'), ("-3 * x * 2 / 6", '-1 * "x"'), ("1 * x", '1 * "x"'), ("0 + x", '0 + "x"'),
@@ -42,38 +46,58 @@ EXPRESSIONS: tuple[tuple[str, str], ...] = (
     ("ROUND(x, 9)", '0.000000001 * ROUND(1000000000 * "x")'),
     ("NULLIF(x, 1)", 'CASE WHEN "x" <> 1 THEN "x" END'), ("NULLIF(x, u)", 'NULLIF("x", "u")'),
     ("NULLIF(x + 1, u)", 'NULLIF(1 + "x", "u")'), ("NULLIF((x), 0)", 'CASE WHEN "x" <> 0 THEN "x" END'),
-    ("CASE WHEN x > 1 THEN u END", 'CASE WHEN "x" > 1 THEN "u" END'), ("IF(x > 1, u, 2)", 'CASE WHEN "x" > 1 THEN "u" ELSE 2 END'),
+    ("CASE WHEN x > 1 THEN u END", 'CASE WHEN "x" > 1 THEN "u" END'), ("IF(x > 1, u, 2)",
+    'CASE WHEN "x" > 1 THEN "u" ELSE 2 END'),
     ("CASE WHEN x > 1 THEN u ELSE NULL END", 'CASE WHEN "x" > 1 THEN "u" END'), ("TRUE", "1"), ("FALSE", "0"),
     ("CASE z WHEN 1 THEN x WHEN 2 THEN u ELSE 0 END", 'CASE WHEN "z" = 1 THEN "x" WHEN "z" = 2 THEN "u" ELSE 0 END'),
-    ("(x > 1) + 0", '0 + ("x" > 1)'), ("x > 1", '("x" > 1)'), ("x * (k IN ('b', 'a'))", '"x" * ("k" IN (\'a\', \'b\'))'),
+    ("(x > 1) + 0", '0 + ("x" > 1)'), ("x > 1", '("x" > 1)'), ("x * (k IN ('b', 'a'))",
+    '"x" * ("k" IN (\'a\', \'b\'))'),
     ("x BETWEEN 1 AND 2", '("x" <= 2 AND "x" >= 1)'), ("NOT b", '("b" <> TRUE)'),
-    ("EXTRACT(YEAR FROM d)", 'EXTRACT(YEAR FROM "d")'), ("YEAR(d)", 'EXTRACT(YEAR FROM "d")'), ("MONTH(d)", 'EXTRACT(MONTH FROM "d")'),
-    ("DAY(d)", 'EXTRACT(DAY FROM "d")'), ("QUARTER(d)", 'EXTRACT(QUARTER FROM "d")'), ("EXTRACT(ISODOW FROM d)", 'EXTRACT(ISODOW FROM "d")'),
+    ("EXTRACT(YEAR FROM d)", 'EXTRACT(YEAR FROM "d")'), ("YEAR(d)", 'EXTRACT(YEAR FROM "d")'), ("MONTH(d)",
+    'EXTRACT(MONTH FROM "d")'),
+    ("DAY(d)", 'EXTRACT(DAY FROM "d")'), ("QUARTER(d)", 'EXTRACT(QUARTER FROM "d")'), ("EXTRACT(ISODOW FROM d)",
+    'EXTRACT(ISODOW FROM "d")'),
     ("DATE_PART('month', d)", 'EXTRACT(MONTH FROM "d")'), ("DATE_TRUNC('WEEK', d)", "DATE_TRUNC('week', \"d\")"),
-    ("DATEDIFF('day', e, d)", '"d" - "e"'), ("DATEDIFF(d, e)", '"d" - "e"'), ("d - DATE '2020-01-31'", '"d" - DATE \'2020-01-31\''),
-    ("d", '"d"'), ("b", '"b"'), ("LEAST(d, DATE '2020-01-31')", 'LEAST("d", DATE \'2020-01-31\')'), ("c + b", '"b" + "c"'),
+    ("DATEDIFF('day', e, d)", '"d" - "e"'), ("DATEDIFF(d, e)", '"d" - "e"'), ("d - DATE '2020-01-31'",
+    '"d" - DATE \'2020-01-31\''),
+    ("d", '"d"'), ("b", '"b"'), ("LEAST(d, DATE '2020-01-31')", 'LEAST("d", DATE \'2020-01-31\')'), ("c + b",
+    '"b" + "c"'),
 )  # fmt: skip
 """Expressions, each with its canonical text."""
 
 CONDITIONS: tuple[tuple[str, str], ...] = (
     ("x > 1", '"x" > 1'), ("1 < x", '"x" > 1'), ("1 <= x", '"x" >= 1'), ("1 > x", '"x" < 1'), ("1 >= x", '"x" <= 1'),
-    ("1 = x", '"x" = 1'), ("1 <> x", '"x" <> 1'), ("x != 1", '"x" <> 1'), ("NOT x > 1", '"x" <= 1'), ("NOT x >= 1", '"x" < 1'),
-    ("NOT x < 1", '"x" >= 1'), ("NOT x <= 1", '"x" > 1'), ("NOT x = 1", '"x" <> 1'), ("NOT x <> 1", '"x" = 1'), ("NOT NOT x > 1", '"x" > 1'),
-    ("x > u", '"x" > "u"'), ("u < x", '"u" < "x"'), ("x = 7", '"x" = 7'), ("x = -3", '"x" = -3'), ("x >= 7.0", '"x" >= 7'),
-    ("x > 1 AND u < 2", '"u" < 2 AND "x" > 1'), ("x > 1 OR u < 2", '"u" < 2 OR "x" > 1'), ("x > 1 AND x > 1", '"x" > 1'),
-    ("(x > 1 AND u < 2) AND z = 0", '"u" < 2 AND "x" > 1 AND "z" = 0'), ("(x > 1 OR u < 2) AND z = 0", '("u" < 2 OR "x" > 1) AND "z" = 0'),
+    ("1 = x", '"x" = 1'), ("1 <> x", '"x" <> 1'), ("x != 1", '"x" <> 1'), ("NOT x > 1", '"x" <= 1'), ("NOT x >= 1",
+    '"x" < 1'),
+    ("NOT x < 1", '"x" >= 1'), ("NOT x <= 1", '"x" > 1'), ("NOT x = 1", '"x" <> 1'), ("NOT x <> 1", '"x" = 1'),
+    ("NOT NOT x > 1", '"x" > 1'),
+    ("x > u", '"x" > "u"'), ("u < x", '"u" < "x"'), ("x = 7", '"x" = 7'), ("x = -3", '"x" = -3'), ("x >= 7.0",
+    '"x" >= 7'),
+    ("x > 1 AND u < 2", '"u" < 2 AND "x" > 1'), ("x > 1 OR u < 2", '"u" < 2 OR "x" > 1'), ("x > 1 AND x > 1",
+    '"x" > 1'),
+    ("(x > 1 AND u < 2) AND z = 0", '"u" < 2 AND "x" > 1 AND "z" = 0'), ("(x > 1 OR u < 2) AND z = 0",
+    '("u" < 2 OR "x" > 1) AND "z" = 0'),
     ("NOT (x > 1 AND u < 2)", 'NOT ("u" < 2 AND "x" > 1)'), ("NOT (NOT (x > 1 AND u < 2))", '"u" < 2 AND "x" > 1'),
-    ("x BETWEEN 1 AND 2", '"x" <= 2 AND "x" >= 1'), ("x BETWEEN 1 AND 1", '"x" <= 1 AND "x" >= 1'), ("x NOT BETWEEN 1 AND 2", 'NOT ("x" <= 2 AND "x" >= 1)'),
-    ("k IN ('b', 'a', 'b')", "\"k\" IN ('a', 'b')"), ("k IN ('a')", "\"k\" = 'a'"), ("k NOT IN ('a', 'b')", "NOT (\"k\" IN ('a', 'b'))"),
-    ("z IN (3, 1)", '"z" IN (1, 3)'), ("x + 0 IN (3, 1)", '0 + "x" = 1 OR 0 + "x" = 3'), ("k = 'a'", "\"k\" = 'a'"), ("'a' = k", "\"k\" = 'a'"),
-    ("x IS NULL", '"x" IS NULL'), ("x IS NOT NULL", 'NOT ("x" IS NULL)'), ("(x) IS NULL", '"x" IS NULL'), ("(x + u) IS NULL", '("u" + "x") IS NULL'),
-    ("b", '"b" = TRUE'), ("NOT b", '"b" <> TRUE'), ("b = FALSE", '"b" = FALSE'), ("b IS NULL", '"b" IS NULL'), ("d = DATE '2020-02-29'", '"d" = DATE \'2020-02-29\''),
-    ("d > '2020-02-29'", '"d" > DATE \'2020-02-29\''), ("d < e", '"d" < "e"'), ("x + u > 3", '"u" + "x" > 3'), ("3 < x + u", '"u" + "x" > 3'),
+    ("x BETWEEN 1 AND 2", '"x" <= 2 AND "x" >= 1'), ("x BETWEEN 1 AND 1", '"x" <= 1 AND "x" >= 1'),
+    ("x NOT BETWEEN 1 AND 2", 'NOT ("x" <= 2 AND "x" >= 1)'),
+    ("k IN ('b', 'a', 'b')", "\"k\" IN ('a', 'b')"), ("k IN ('a')", "\"k\" = 'a'"), ("k NOT IN ('a', 'b')",
+    "NOT (\"k\" IN ('a', 'b'))"),
+    ("z IN (3, 1)", '"z" IN (1, 3)'), ("x + 0 IN (3, 1)", '0 + "x" = 1 OR 0 + "x" = 3'), ("k = 'a'", "\"k\" = 'a'"),
+    ("'a' = k", "\"k\" = 'a'"),
+    ("x IS NULL", '"x" IS NULL'), ("x IS NOT NULL", 'NOT ("x" IS NULL)'), ("(x) IS NULL", '"x" IS NULL'),
+    ("(x + u) IS NULL", '("u" + "x") IS NULL'),
+    ("b", '"b" = TRUE'), ("NOT b", '"b" <> TRUE'), ("b = FALSE", '"b" = FALSE'), ("b IS NULL", '"b" IS NULL'),
+    ("d = DATE '2020-02-29'", '"d" = DATE \'2020-02-29\''),
+    ("d > '2020-02-29'", '"d" > DATE \'2020-02-29\''), ("d < e", '"d" < "e"'), ("x + u > 3", '"u" + "x" > 3'),
+    ("3 < x + u", '"u" + "x" > 3'),
     ("x > u + 1", '"x" > 1 + "u"'), ("u + 1 < x", '"x" > 1 + "u"'), ("NOT x + u > 3", '"u" + "x" <= 3'),
-    ("own = ' a'", "\"own\" = ' a'"), ("own = 'it''s'", "\"own\" = 'it''s'"), ("free > 10000000000", '"free" > 10000000000'), ("x > 0.1", '"x" > 0.1'),
-    ("free = 1e-3", '"free" = 0.001'), ("k >= 'a'", "\"k\" >= 'a'"), ("rest = 'other'", "\"rest\" = 'other'"), ("z > 0.5", '"z" > 0.5'),
+    ("own = ' a'", "\"own\" = ' a'"), ("own = 'it''s'", "\"own\" = 'it''s'"), ("free > 10000000000",
+    '"free" > 10000000000'), ("x > 0.1", '"x" > 0.1'),
+    ("free = 1e-3", '"free" = 0.001'), ("k >= 'a'", "\"k\" >= 'a'"), ("rest = 'other'", "\"rest\" = 'other'"),
+    ("z > 0.5", '"z" > 0.5'),
     ("-(-x) > 1", '"x" > 1'), ("-(-x) < u", '"u" > "x"'), ("-(-b) = 1", '"b" = TRUE'), ("-(-b) <> 0", '"b" <> FALSE'),
-    ("(-(-x)) IS NULL", '"x" IS NULL'), ("miss <> 8", '"miss" <> 8'), ("miss > 9", '"miss" > 9'), ("free = 1.5", '"free" = 1.5'),
+    ("(-(-x)) IS NULL", '"x" IS NULL'), ("miss <> 8", '"miss" <> 8'), ("miss > 9", '"miss" > 9'), ("free = 1.5",
+    '"free" = 1.5'),
 )  # fmt: skip
 """Conditions, each with its canonical text."""
 
@@ -82,17 +106,23 @@ STATISTICS: tuple[tuple[Statistic, str, str], ...] = (
     (sum("x"), 'SUM("x")', "sum_x"), (mean("x"), 'AVG("x")', "mean_x"), (sum("u + x"), 'SUM("u" + "x")', "sum_u_x"),
     (variance("x"), 'VAR_SAMP("x")', "variance_x"), (variance("x", sample=False), 'VAR_POP("x")', "variance_x"),
     (std("x"), 'STDDEV_SAMP("x")', "std_x"), (std("x", sample=False), 'STDDEV_POP("x")', "std_x"),
-    (proportion("x > 1"), 'AVG(CASE WHEN "x" > 1 THEN 1 ELSE 0 END)', "proportion"), (median("x"), 'MEDIAN("x")', "median_x"),
+    (proportion("x > 1"), 'AVG(CASE WHEN "x" > 1 THEN 1 ELSE 0 END)', "proportion"), (median("x"), 'MEDIAN("x")',
+    "median_x"),
     (quantile("x", 0), 'MIN("x")', "min_x"), (quantile("x", 1), 'MAX("x")', "max_x"),
-    (quantile("x", "0.9"), 'QUANTILE_CONT("x", 0.9)', "q0.9_x"), (quantile("x", "1/3"), 'QUANTILE_CONT("x", 1/3)', "q1/3_x"),
-    (median("x", weight="u"), 'WEIGHTED_QUANTILE("x", "u", 0.5)', "median_x"), (histogram("x", [0, 1]), 'HISTOGRAM("x")', "histogram_x"),
+    (quantile("x", "0.9"), 'QUANTILE_CONT("x", 0.9)', "q0.9_x"), (quantile("x", "1/3"), 'QUANTILE_CONT("x", 1/3)',
+    "q1/3_x"),
+    (median("x", weight="u"), 'WEIGHTED_QUANTILE("x", "u", 0.5)', "median_x"), (histogram("x", [0, 1]),
+    'HISTOGRAM("x")', "histogram_x"),
     (ratio(sum("x"), count()), 'SUM("x") / COUNT(*)', "sum_x_per_count"),
     (ratio(count(), sum("x"), factor=100), '100 * COUNT(*) / SUM("x")', "count_per_sum_x"),
     (count(weight="u"), 'SUM("u")', "sum_u"), (sum("x", weight="u"), 'SUM("u" * "x")', "sum_u_x"),
-    (mean("x", weight="u"), 'SUM("u" * "x") / SUM("u")', "mean_x"), (mean("x", weight="3 * u"), 'SUM("u" * "x") / SUM("u")', "mean_x"),
+    (mean("x", weight="u"), 'SUM("u" * "x") / SUM("u")', "mean_x"), (mean("x", weight="3 * u"),
+    'SUM("u" * "x") / SUM("u")', "mean_x"),
     (proportion("b", weight="u"), 'SUM("u" * CASE WHEN "b" = TRUE THEN 1 ELSE 0 END) / SUM("u")', "proportion"),
-    (mean("b"), 'AVG(("b" = TRUE))', "mean_b"), (sum("b"), 'SUM(("b" = TRUE))', "sum_b"), (count("b"), 'COUNT("b")', "count_b"),
-    (ratio(sum("u * x"), sum("u")), 'SUM("u" * "x") / SUM("u")', "mean_x"), (mean("x", weight="u * 0 + 1"), 'SUM("x" * (1 + 0 * "u")) / SUM(1 + 0 * "u")', "mean_x"),
+    (mean("b"), 'AVG(("b" = TRUE))', "mean_b"), (sum("b"), 'SUM(("b" = TRUE))', "sum_b"), (count("b"), 'COUNT("b")',
+    "count_b"),
+    (ratio(sum("u * x"), sum("u")), 'SUM("u" * "x") / SUM("u")', "mean_x"), (mean("x", weight="u * 0 + 1"),
+    'SUM("x" * (1 + 0 * "u")) / SUM(1 + 0 * "u")', "mean_x"),
     (ratio(sum("6 * u * x"), sum("2 * u")), 'SUM(3 * "u" * "x") / SUM("u")', "mean_x"),
     (ratio(sum("x"), sum("u")), 'SUM("x") / SUM("u")', "sum_x_per_sum_u"),
     (ratio(sum("x * u"), sum("x")), 'SUM("u" * "x") / SUM("x")', "sum_u_x_per_sum_x"),
@@ -102,7 +132,11 @@ STATISTICS: tuple[tuple[Statistic, str, str], ...] = (
 
 def phrase_schema() -> Schema:
     """Return the columns that phrases are about."""
-    more = {"rest": keys("a", "b", other="other"), "miss": number(0, 10, integer=True, missing=[9]), "own": plain("text")}
+    more = {
+        "rest": keys("a", "b", other="other"),
+        "miss": number(0, 10, integer=True, missing=[9]),
+        "own": plain("text"),
+    }
     return make_schema("t", {**COLUMNS, **more}, None, None, "add_remove", None)
 
 
@@ -157,7 +191,7 @@ def _periods() -> Finding:
     return Finding("X1: dates are in their weeks, months, quarters and years", not wrong, all_right(wrong, number_of))
 
 
-_STARTS = {
+_STARTS: dict[str, Callable[[date], bool]] = {
     "DAY": lambda day: True,
     "WEEK": lambda day: day.isoweekday() == 1,
     "MONTH": lambda day: day.day == 1,
@@ -166,7 +200,7 @@ _STARTS = {
 }
 
 
-def _back(day: date, start: Any) -> date:
+def _back(day: date, start: Callable[[date], bool]) -> date:
     while not start(day):
         day = date.fromordinal(day.toordinal() - 1)
     return day

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...plan import asked, plan, planning, strategy
 from ...question import arithmetic, asking, condition, derived, expression, grids, literals, query, statistic_json
 from ..finding import Finding
 from ..room import Room
@@ -11,6 +12,7 @@ from ..tools.refusing import refusals
 from .grids_compared import grids_compared
 from .phrase_rules import phrase_rules, too_deep
 from .phrase_texts import phrase_texts
+from .plan_rules import nothing_charged, plan_rules, plans
 from .said_in_json import json_rules, said_in_json
 
 _NEVER = {
@@ -28,3 +30,6 @@ def phrases(room: Room) -> Iterator[Finding]:
     modules = [arithmetic, asking, condition, derived, expression, grids, literals, query, statistic_json]
     yield from refusals("phrases", [*json_rules(), *phrase_rules()], modules, _NEVER)
     yield from too_deep()
+    yield from plans()
+    yield nothing_charged(room)
+    yield from refusals("plans", plan_rules(), [asked, plan, planning, strategy], {})

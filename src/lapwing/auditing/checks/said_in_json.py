@@ -15,22 +15,18 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-from ...question import query
+from ...question import query, statistic_json
 from ...question.query import Statistic
 from ...question.ratios import ratio
 from ...question.sets import KeySets, sets
-from ...question.statistic_json import (
-    keys_of,
-    keys_to_json,
-    statistic_of,
-    statistic_to_dict,
-    weights_of,
-    weights_to_json,
-)
+from ...question.statistic_json import keys_of, statistic_of, statistic_to_dict, weights_of
 from ..finding import Finding, all_right
 from ..tools.refusing import Call, Rule
 
 Fields = Mapping[str, Any]
+
+keys_to_json: Any = statistic_json.keys_to_json
+weights_to_json: Any = statistic_json.weights_to_json
 
 _EMPTY: Fields = {
     "column": None, "condition": None, "edges": None, "sample": True, "share": None, "error": None, "name": None,
@@ -80,7 +76,7 @@ _MAKERS: dict[str, Callable[..., Any]] = {
     "quantile": query.quantile, "ratio": ratio,
 }  # fmt: skip
 
-_NUMBERS = ("0", "-1", "x", "", "1/0", "nan", "inf", True, [], {}, 0, -3, 0.5)
+_NUMBERS: tuple[Any, ...] = ("0", "-1", "x", "", "1/0", "nan", "inf", True, [], {}, 0, -3, 0.5)
 _WRONG: dict[str, tuple[Any, ...]] = {
     "column": (5, True, ["x"], {}, {"x": 1}),
     "weight": (2, "2", "0.5", " 3 ", "+1e3", 0.5, ["w"], {}, True),
@@ -107,9 +103,20 @@ _WRONG: dict[str, tuple[Any, ...]] = {
 """Values that an argument may not have."""
 
 
+_NO_KEYS: tuple[Any, ...] = (
+    5, True, {}, {"tables": []}, {"tables": "k"}, {"tables": ["k"]}, {"tables": [[5]]}, [5], [["k"]],
+    [None], {"tables": [["k"]], "more": 1}, {"table": [["k"]]}, [{"tables": []}], {"tables": [["k", "k"]]},
+)  # fmt: skip
+_NO_WEIGHTS: tuple[Any, ...] = (
+    5, "x", True, ["x"], [["x"]], [["x", "1", "2"]], [["x", 0.5]], {"x": 0.5}, [["x", "0"]], [["x", "-1"]],
+    [[5, "1"]], [[["a", 5], "1"]], [[None, "1"]], [["x", None]], [["x", "y"]], [["x", True]], {"x": []},
+)  # fmt: skip
+
+
 def said_in_json() -> Iterator[Finding]:
     """Yield whether statistics, keys and weights mean in both forms what they should."""
     wrong, number = list[str](), 0
+    expected: dict[str, Any]
     for kind, given, holds, options in _KINDS:
         names = options.split()
         for some in (some for size in range(len(names) + 1) for some in combinations(names, size)):
@@ -126,9 +133,9 @@ def said_in_json() -> Iterator[Finding]:
 
 def _differs(kind: str, asked: dict[str, Any], expected: Fields) -> Iterator[str]:
     """Yield how a statistic differs from what it should hold, made in each way."""
-    given = {word: value for word, value in asked.items() if word != "statistic"}
-    parts = {word: statistic_of(given[word]) for word in ("numerator", "denominator") if word in given}
-    made = {
+    given: dict[str, Any] = {word: value for word, value in asked.items() if word != "statistic"}
+    parts: dict[str, Any] = {word: statistic_of(given[word]) for word in ("numerator", "denominator") if word in given}
+    made: dict[str, Statistic] = {
         "Python": _MAKERS[kind](**{**given, **parts}),
         "JSON": statistic_of(json.loads(json.dumps(asked))),
         "JSON of what was made": statistic_of(statistic_to_dict(statistic_of(asked))),
@@ -147,10 +154,11 @@ def _pairs() -> list[tuple[str, Any, Any]]:
     """Return what was found and what is right: other ways to write the same, and what is no statistic."""
     half, tables = Fraction(1, 2), KeySets((("a", "b"), ("a",), ()))
     several = query.quantile("x", [0, "1/2", 1.0], share=2, weight="w")
-    split = {"x": Fraction(3), ("a", "b"): half, (): Fraction(4)}
+    split: dict[Any, Fraction] = {"x": Fraction(3), ("a", "b"): half, (): Fraction(4)}
     listed = [["x", "3"], [["a", "b"], "0.5"], [[], "4"]]
     return [
-        ("a number as a float", query.count(share=0.5, error=0.1), Statistic("count", share=half, error=Fraction(1, 10))),
+        ("a number as a float", query.count(share=0.5, error=0.1), Statistic("count", share=half, error=Fraction(1,
+        10))),
         ("as a decimal", query.sum("x", share=Decimal("0.5")), Statistic("sum", column="x", share=half)),
         ("several levels", several, [Statistic("quantile", "x", level=Fraction(i, 2), share=Fraction(2), weight="w")
                                      for i in range(3)]),
@@ -161,7 +169,8 @@ def _pairs() -> list[tuple[str, Any, Any]]:
         ("a factor", ratio(_COUNTED, _SUMMED, factor="1/3", error=5, name="r"),
          Statistic("ratio", parts=(_COUNTED, _SUMMED), factor=Fraction(1, 3), error=Fraction(5), name="r")),
         ("256 bins", query.cdf("x"), Statistic("cdf", "x", bins=256)),
-        ("1024 bins", statistic_of({"statistic": "cdf", "column": "x", "edges": 1024}), Statistic("cdf", "x", bins=1024)),
+        ("1024 bins", statistic_of({"statistic": "cdf", "column": "x", "edges": 1024}), Statistic("cdf", "x",
+        bins=1024)),
         ("1 bin", statistic_of({"statistic": "cdf", "column": "x", "edges": "1"}), Statistic("cdf", "x", bins=1)),
         ("the sample", statistic_of({"statistic": "std", "column": "x", "sample": True}), Statistic("std", "x")),
         ("a factor of 1", statistic_to_dict(ratio(_COUNTED, _COUNTED)),
@@ -171,7 +180,8 @@ def _pairs() -> list[tuple[str, Any, Any]]:
         ("the largest factor", ratio(_COUNTED, _COUNTED, factor=10**100).factor, Fraction(10**100)),
         ("the least factor", ratio(_COUNTED, _COUNTED, factor="-1e-100").factor, Fraction(-1, 10**100)),
         *((f"the keys {each!r}", keys_to_json(each), said) for each, said in (
-            (None, None), ("k", "k"), (["k", "m"], ["k", "m"]), (("k",), ["k"]), (tables, {"tables": [["a", "b"], ["a"], []]}),
+            (None, None), ("k", "k"), (["k", "m"], ["k", "m"]), (("k",), ["k"]), (tables, {"tables": [["a", "b"],
+            ["a"], []]}),
             (["k", tables], ["k", {"tables": [["a", "b"], ["a"], []]}]), ([], []),
         )),
         *((f"the keys {said!r}", keys_of(said), each) for each, said in (
@@ -192,25 +202,21 @@ def json_rules() -> list[Rule]:
     rules = [
         Rule("a statistic is an object with a known name", [partial(statistic_of, _COUNT)], [
             partial(statistic_of, each) for each in (
-                None, "count", 5, [], [_COUNT], {}, {"statistic": "counts"}, {"statistic": "COUNT"}, {"statistic": None},
+                None, "count", 5, [], [_COUNT], {}, {"statistic": "counts"}, {"statistic": "COUNT"},
+                {"statistic": None},
                 {"statistic": ["count"]}, {"statistic": 5}, {"name": "n"}, {"statistic": "Statistic"},
             )
         ]),
         Rule("keys are columns or tables", [partial(keys_of, "k"), partial(keys_to_json, ["k"])], [
-            *(partial(keys_of, each) for each in (
-                5, True, {}, {"tables": []}, {"tables": "k"}, {"tables": ["k"]}, {"tables": [[5]]}, [5], [["k"]], [None],
-                {"tables": [["k"]], "more": 1}, {"table": [["k"]]}, [{"tables": []}], {"tables": [["k", "k"]]},
-            )),
+            *(partial(keys_of, each) for each in _NO_KEYS),
             *(partial(keys_to_json, each) for each in (5, True, {"k": 1}, {"k"}, [5], [["k", 5]])),
         ]),
         Rule("weights are pairs of columns and positive numbers", [
             partial(weights_of, [["x", "3"]]), partial(weights_to_json, {"x": 0.5})
         ], [
-            *(partial(weights_of, each) for each in (
-                5, "x", True, ["x"], [["x"]], [["x", "1", "2"]], [["x", 0.5]], {"x": 0.5}, [["x", "0"]], [["x", "-1"]],
-                [[5, "1"]], [[["a", 5], "1"]], [[None, "1"]], [["x", None]], [["x", "y"]], [["x", True]], {"x": []},
-            )),
-            *(partial(weights_to_json, each) for each in (5, "x", [["x", 3]], {"x": 0}, {"x": -1}, {"x": "y"}, {"x": None})),
+            *(partial(weights_of, each) for each in _NO_WEIGHTS),
+            *(partial(weights_to_json, each) for each in (5, "x", [["x", 3]], {"x": 0}, {"x": -1}, {"x": "y"},
+            {"x": None})),
         ]),
         Rule("a level is between 0 and 1", [partial(query.quantile, "x", [0.5]), partial(query.quantile, "x", "0")], [
             partial(query.quantile, "x", []), partial(query.quantile, "x", [0.5, 2]),
@@ -222,7 +228,7 @@ def json_rules() -> list[Rule]:
     for kind, given, _, options in _KINDS:
         whole = {"statistic": kind, **given}
         has = {*given, *options.split()}
-        right = [partial(statistic_of, {**whole, **{name: _OPTIONS[name][0]}}) for name in options.split()]
+        right = [partial(statistic_of, {**whole, name: _OPTIONS[name][0]}) for name in options.split()]
         wrong: list[Call] = [partial(statistic_of, {**whole, name: "x"}) for name in {*_WRONG, "level", "kind"} - has]
         wrong += [partial(statistic_of, {word: each for word, each in whole.items() if word != name}) for name in given
                   if (kind, name) != ("cdf", "edges")]  # fmt: skip

@@ -231,7 +231,7 @@ def _finer(part: Spread, step: Fraction) -> Spread:
 def clamped(part: Spread, low: Fraction, high: Fraction) -> Spread:
     """Return the nearest between two bounds."""
     (scaled,) = alike([part], (low, high))
-    ends = [min(max(end, low), high) for end in (part.low, part.high)]
+    first, last = (min(max(end, low), high) for end in (part.low, part.high))
     if max(abs(low), abs(high)) / scaled.step > _ROOM:
         raise TooFine
 
@@ -239,7 +239,7 @@ def clamped(part: Spread, low: Fraction, high: Fraction) -> Spread:
         found = scaled.value(row)
         return None if found is None else min(max(found, low), high)
 
-    return Spread(scaled.step, *ends, value)
+    return Spread(scaled.step, first, last, value)
 
 
 def floored(part: Spread, half: Fraction) -> Spread:
