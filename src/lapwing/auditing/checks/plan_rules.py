@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from ...errors import LapwingError
 from ...plan.asked import plan_asked
 from ...plan.plan import Plan
 from ...plan.planning import make_plan
@@ -153,93 +154,149 @@ def _errors() -> Iterator[str]:
         yield "more ε than three errors need"
 
 
+_WRONG: dict[str, tuple[Any, ...]] = {
+    "epsilon": (0, -1, "x", "", True, [], 1001, "1e-10", float("nan"), Fraction(1, 3)),
+    "error": (0, -1, "x", True, [5], {"count": 0}, {"other": 5}, {5: 1}, {"count": "x"}),
+    "confidence": (0, 1, "0.000999", "0.9999999999", "x", 95, None, True, -0.5),
+    "rows": (0, -1, 1.5, "x", None, True, 10**15 + 1),
+    "intervals": (0, 1, None, "false", "", []),
+    "objective": ("MEAN", "", None, 5, "cells", "minimax", ["mean"]),
+    "weights": ({"x": 1}, {"nothing": 1}, 5, "x", [("x", 1)], {("k",): 1}, {5: 1}),
+}
+_RIGHT: dict[str, tuple[Any, ...]] = {
+    "epsilon": (1000, "0.000000001", 0.1 + 0.2),
+    "error": (10, {"count": 5}, {"COUNT": "1/3"}),
+    "confidence": ("0.001", "0.999999999", 0.5),
+    "rows": (1, 10**15, "5"),
+    "intervals": (True, False),
+    "objective": ("mean",),
+    "weights": ({}, None),
+}
+"""Values of the parameters of a plan for a count."""
+
+_ONE, _BOTH = [count()], [sum("x"), sum("u")]
+_SQL = ["SELECT COUNT(*) FROM t"]
+
+
 def plan_rules() -> list[Rule]:
     """Return the rules of the parameters of plans."""
-    schema, public = _schema(), _schema("change_one", public=True)
-    plan = partial(plan_asked, schema)
-    one, both, two = [count()], [sum("x"), sum("u")], cube("k", "c")
-    cells = [
-        (["thousand", "as many", "twenty"], one), (["thousand", "as many"], [median("x")]), (["thousand", "hundred"],
-        [median("x")]),
-    ]  # fmt: skip
-    query = sql.make_query(both, None, None, schema)
-    names = [each.name for each in plan(both, epsilon=1).measured]
-    wrong: dict[str, tuple[Any, ...]] = {
-        "epsilon": (0, -1, "x", "", True, [], 1001, "1e-10", float("nan"), Fraction(1, 3)),
-        "error": (0, -1, "x", True, [5], {"count": 0}, {"other": 5}, {5: 1}, {"count": "x"}),
-        "confidence": (0, 1, "0.000999", "0.9999999999", "x", 95, None, True, -0.5),
-        "rows": (0, -1, 1.5, "x", None, True, 10**15 + 1),
-        "intervals": (0, 1, None, "false", "", []),
-        "objective": ("MEAN", "", None, 5, "cells", "minimax", ["mean"]),
-        "weights": ({"x": 1}, {"nothing": 1}, 5, "x", [("x", 1)], {("k",): 1}, {5: 1}),
-    }
-    right: dict[str, tuple[Any, ...]] = {
-        "epsilon": (1000, "0.000000001", 0.1 + 0.2),
-        "error": (10, {"count": 5}, {"COUNT": "1/3"}),
-        "confidence": ("0.001", "0.999999999", 0.5),
-        "rows": (1, 10**15, "5"),
-        "intervals": (True, False),
-        "objective": ("mean",),
-        "weights": ({}, None),
-    }
+    plan: Any = partial(plan_asked, _schema())
 
     def with_one(name: str, value: Any) -> Call:
-        return partial(plan, one, **{**({} if name == "error" else {"epsilon": 1}), name: value})
+        return partial(plan, _ONE, **{**({} if name == "error" else {"epsilon": 1}), name: value})
 
-    rules = [Rule(f"{name} is one of its values", [with_one(name, each) for each in right[name]],
-                  [with_one(name, each) for each in wrong[name]]) for name in wrong]  # fmt: skip
-    return [
-        *rules,
-        Rule("either ε or an error is given", [partial(plan, one, epsilon=1), partial(plan, one, error=5),
-        partial(plan, [count(error=5)]),
-             partial(plan, [count(error=5)], epsilon=1)],
-             [partial(plan, one), partial(plan, one, epsilon=1, error=5), partial(plan, one, error={})]),
-        Rule("an error needs noise, and can be reached", [partial(plan_asked, public, one, epsilon=1), partial(plan,
-        both, error="0.1")],
-             [partial(plan_asked, public, one, error=5), partial(plan, both, error="1e-9"), partial(plan, [sum("x",
-             error="1e-9"), count()])]),
-        Rule("a split names each measurement", [partial(make_plan, schema, query, epsilon=1,
-        split=dict.fromkeys(names, 2))],
-             [partial(make_plan, schema, query, epsilon=1, split=each) for each in ({}, {names[0]: 1},
-             {**dict.fromkeys(names, 1), names[1]: 0},
-                                                                                  {**dict.fromkeys(names, 1),
-                                                                                  names[0]: -1})]),
-        Rule("tables have weights and an objective", [partial(plan, one, two, epsilon=1, objective=each,
-        weights={("c", "k"): 2, (): "0.5"})
-             for each in ("mean", "minimax", "cells")],
-             [partial(plan, one, two, epsilon=1, weights=each) for each in ({("x",): 1}, {("k",): 0}, {("k",): -1},
-             {("k", 5): 1}, {("k",): "x"},
-                                                                          {("k",): 10**16}, {("k",): "1e-16"}, {("k",
-                                                                          "k"): 1})]
-             + [partial(plan, one, two, epsilon=1, objective="max"), partial(plan, [median("x")], two, epsilon=1)]),
-        Rule("SQL says itself how it groups", [partial(plan, ["SELECT COUNT(*) FROM t"], epsilon=1)],
-             [partial(plan, ["SELECT COUNT(*) FROM t"], "k", epsilon=1), partial(plan, ["SELECT COUNT(*) FROM t"],
-             None, "x > 1", epsilon=1),
-              partial(plan, [count(), "SELECT COUNT(*) FROM t"], epsilon=1), partial(plan, [], epsilon=1),
-              partial(plan, [5], epsilon=1)]),
-        Rule("noise is at most 2^200", [partial(plan, [sum("x", share=10**30), sum("u")], epsilon=1)],
-             [partial(plan, [sum("x", share=10**80), sum("u")], epsilon=1)]),
-        Rule("groups, cells and quantiles are not too many",
-             [partial(plan, cells[0][1], cells[0][0], epsilon=1), partial(plan, cells[2][1], cells[2][0], epsilon=1),
-              partial(plan, [median("x"), quantile("x", "0.1")], ["thousand", "hundred"], epsilon=1)],
-             [partial(plan, one, ["thousand", "as many", "more"], epsilon=1), partial(plan, cells[1][1], cells[1][0],
-             epsilon=1),
-              partial(plan, both, cells[0][0], epsilon=1), partial(plan, one, rollup("thousand", "as many",
-              "hundred"), epsilon=1),
-              partial(plan, [median("x"), quantile("x", "0.1"), quantile("u", "0.1")], ["thousand", "hundred"],
-              epsilon=1)]),
-        Rule("shares of tables are positive and add up", [partial(Strategy, ((0,), ()), (Fraction(1, 3), Fraction(2,
-        3)))],
-             [partial(Strategy, ((0,), ()), each) for each in ((Fraction(1, 3), Fraction(1, 3)), (Fraction(1),
-             Fraction(0)), (Fraction(1),),
-                                                             (Fraction(3, 2), Fraction(-1, 2)))]),
-        Rule("tables have costs and weights", [partial(choose, [2, 3], [(0,), (0, 1)], weights={(0,): 0.0})],
-             [partial(choose, [2, 3], []), partial(choose, [2, 3], [(0,)], objective="max"), partial(choose, [2, 3],
-             [(0,)], weights={(0,): -1.0}),
-              partial(choose, [2, 3], [(0,)], weights={(0,): 0.0}), partial(choose, [2, 3], [(0,)], costs={(0,): 0.0}),
-              partial(choose, [2, 3], [(0,)], costs={(0,): float("nan")}), partial(choose, [2, 3], [(0,)],
-              weights={(0,): float("inf")})]),
-    ]  # fmt: skip
+    alone = [
+        Rule(
+            f"{name} is one of its values",
+            [with_one(name, each) for each in _RIGHT[name]],
+            [with_one(name, each) for each in _WRONG[name]],
+        )
+        for name in _WRONG
+    ]
+    return [*alone, *_of_epsilon(plan), *_of_tables(plan), *_of_sizes(partial(plan, epsilon=1)), *_of_strategies()]
+
+
+def _of_epsilon(plan: Any) -> Iterator[Rule]:
+    one, public = _ONE, partial(plan_asked, _schema("change_one", public=True), _ONE)
+    wanted = [count(error=5)]
+    yield Rule(
+        "either ε or an error is given",
+        [
+            partial(plan, one, epsilon=1),
+            partial(plan, one, error=5),
+            partial(plan, wanted),
+            partial(plan, wanted, epsilon=1),
+        ],
+        [partial(plan, one), partial(plan, one, epsilon=1, error=5), partial(plan, one, error={})],
+    )
+    yield Rule(
+        "an error needs noise, and can be reached",
+        [partial(public, epsilon=1), partial(plan, _BOTH, error="0.1")],
+        [
+            partial(public, error=5),
+            partial(plan, _BOTH, error="1e-9"),
+            partial(plan, [sum("x", error="1e-9"), count()]),
+        ],
+    )
+    schema = _schema()
+    split = partial(make_plan, schema, sql.make_query(_BOTH, None, None, schema), epsilon=1)
+    first, second = (each.name for each in plan(_BOTH, epsilon=1).measured)
+    yield Rule(
+        "a split names each measurement",
+        [partial(split, split={first: 2, second: 2})],
+        [partial(split, split=each) for each in ({}, {first: 1}, {first: 1, second: 0}, {first: -1, second: 1})],
+    )
+
+
+def _of_tables(plan: Any) -> Iterator[Rule]:
+    cubed = partial(plan, _ONE, cube("k", "c"), epsilon=1)
+    weights: Any = (
+        {("x",): 1}, {("k",): 0}, {("k",): -1}, {("k", 5): 1}, {("k",): "x"}, {("k",): 10**16}, {("k",): "1e-16"},
+        {("k", "k"): 1},
+    )  # fmt: skip
+    yield Rule(
+        "tables have weights and an objective",
+        [partial(cubed, objective=each, weights={("c", "k"): 2, (): "0.5"}) for each in ("mean", "minimax", "cells")],
+        [
+            *(partial(cubed, weights=each) for each in weights),
+            partial(cubed, objective="max"),
+            partial(plan, [median("x")], cube("k", "c"), epsilon=1),
+        ],
+    )
+    yield Rule(
+        "SQL says itself how it groups",
+        [partial(plan, _SQL, epsilon=1)],
+        [
+            partial(plan, _SQL, "k", epsilon=1),
+            partial(plan, _SQL, None, "x > 1", epsilon=1),
+            partial(plan, [count(), *_SQL], epsilon=1),
+            partial(plan, [], epsilon=1),
+            partial(plan, [5], epsilon=1),
+        ],
+    )
+
+
+def _of_sizes(plan: Any) -> Iterator[Rule]:
+    million, fewer = ["thousand", "as many"], ["thousand", "hundred"]
+    two = [median("x"), quantile("x", "0.1")]
+    yield Rule(
+        "noise is at most 2^200",
+        [partial(plan, [sum("x", share=10**30), sum("u")])],
+        [partial(plan, [sum("x", share=10**80), sum("u")])],
+    )
+    yield Rule(
+        "groups, cells and quantiles are not too many",
+        [partial(plan, _ONE, [*million, "twenty"]), partial(plan, [median("x")], fewer), partial(plan, two, fewer)],
+        [
+            partial(plan, _ONE, [*million, "more"]),
+            partial(plan, [median("x")], million),
+            partial(plan, _BOTH, [*million, "twenty"]),
+            partial(plan, _ONE, rollup(*million, "hundred")),
+            partial(plan, [*two, quantile("u", "0.1")], fewer),
+        ],
+    )
+
+
+def _of_strategies() -> Iterator[Rule]:
+    tables = partial(Strategy, ((0,), ()))
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    wrong = ((third, third), (Fraction(1), Fraction(0)), (Fraction(1),), (3 * half, -half))
+    yield Rule(
+        "shares of tables are positive and add up",
+        [partial(tables, (third, 2 * third))],
+        [partial(tables, each) for each in wrong],
+    )
+    chosen = partial(choose, [2, 3], [(0,)])
+    yield Rule(
+        "tables have costs and weights",
+        [partial(choose, [2, 3], [(0,), (0, 1)], weights={(0,): 0.0})],
+        [
+            partial(choose, [2, 3], []),
+            partial(chosen, objective="max"),
+            *(partial(chosen, weights={(0,): each}) for each in (-1.0, 0.0, float("inf"))),
+            *(partial(chosen, costs={(0,): each}) for each in (0.0, -1.0, float("nan"))),
+        ],
+    )
 
 
 def nothing_charged(room: Room) -> Finding:
@@ -260,7 +317,7 @@ def nothing_charged(room: Room) -> Finding:
                 try:
                     ask(question, **{"epsilon": 1, name: value})
                     accepted.append(f"{name} = {value!r}")
-                except (ValueError, TypeError, KeyError):
+                except LapwingError:
                     pass
     source.release(sum("x"), epsilon=1, analyst="ann")
     spent = [ledger.spent, ledger.budget("ann").spent]
