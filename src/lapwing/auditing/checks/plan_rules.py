@@ -66,7 +66,8 @@ def _meanings() -> list[tuple[str, Any, Any]]:
     divided = make_plan(_schema(), whole.query, epsilon=8, split={part.name: 1 + at for at, part in
                                                                   enumerate(whole.measured)})  # fmt: skip
     tables = plan_asked(_schema(), [count()], cube("k", "c"), epsilon=2, weights={("k",): 9, (): 1}, objective="cells")
-    chosen = tables.strategy
+    chosen, before = tables.strategy, Strategy(((0, 1),), (Fraction(1),))
+    half_wanted = _epsilons(_planned(sum("x", error=50), sum("u", share=2), epsilon=None))
     assert chosen is not None
     return [
         ("equal shares", _epsilons(whole), {"x": 4, "u": 4}),
@@ -78,6 +79,8 @@ def _meanings() -> list[tuple[str, Any, Any]]:
         ("a share of thirds", _epsilons(_planned(sum("x", share=2), sum("u"), epsilon=1)),
          {"x": Fraction(2, 3), "u": Fraction(1, 3)}),
         ("shares in a ratio", _epsilons(_planned(ratio(sum("x", share=3), sum("u")))), {"x": 6, "u": 2}),
+        ("what no error is wanted of", half_wanted["u"], 2 * half_wanted["x"]),
+        ("a strategy chosen before", make_plan(_schema(), tables.query, epsilon=1, strategy=before).strategy, before),
         ("a given split", [part.epsilon for part in divided.parts], [Fraction(8, 3), Fraction(16, 3)]),
         ("the split that is shown", list(made.split.values()), [str(each) for each in _epsilons(made).values()]),
         ("ε of a float", _planned(count(), epsilon=0.1 + 0.2).epsilon, Fraction(3, 10)),
@@ -271,6 +274,7 @@ def _of_sizes(plan: Any) -> Iterator[Rule]:
             partial(plan, _ONE, [*million, "more"]),
             partial(plan, [median("x")], million),
             partial(plan, _BOTH, [*million, "twenty"]),
+            partial(plan, [mean("x")], [*million, "twenty"]),
             partial(plan, _ONE, rollup(*million, "hundred")),
             partial(plan, [*two, quantile("u", "0.1")], fewer),
         ],
