@@ -27,6 +27,8 @@ from ..finding import Finding, all_right, first_of
 from ..room import Room
 from ..tools.refusing import Call, Rule
 
+_NEIGHBORS = ("change_one", "add_remove")
+_TABLES: list[tuple[int, ...]] = [(), (0,), (1,), (0, 1)]
 _MARGIN = Fraction(95, 100)
 _COLUMNS = {
     "x": number(-3, 7), "u": number(0, 4), "z": number(-3, 7, integer=True), "k": keys("a", "b"), "c": keys(1, 2, 9),
@@ -67,6 +69,7 @@ def _meanings() -> list[tuple[str, Any, Any]]:
                                                                   enumerate(whole.measured)})  # fmt: skip
     tables = plan_asked(_schema(), [count()], cube("k", "c"), epsilon=2, weights={("k",): 9, (): 1}, objective="cells")
     chosen, before = tables.strategy, Strategy(((0, 1),), (Fraction(1),))
+    changed, alike = (plan_asked(_schema(each), [count()], cube("k", "c"), epsilon=1) for each in _NEIGHBORS)
     half_wanted = _epsilons(_planned(sum("x", error=50), sum("u", share=2), epsilon=None))
     assert chosen is not None
     return [
@@ -80,6 +83,8 @@ def _meanings() -> list[tuple[str, Any, Any]]:
          {"x": Fraction(2, 3), "u": Fraction(1, 3)}),
         ("shares in a ratio", _epsilons(_planned(ratio(sum("x", share=3), sum("u")))), {"x": 6, "u": 2}),
         ("what no error is wanted of", half_wanted["u"], 2 * half_wanted["x"]),
+        ("the total costs half if one changes", changed.strategy, choose([2, 3], _TABLES, costs={(): 0.5})),
+        ("the total costs as much as others", alike.strategy, choose([2, 3], _TABLES)),
         ("a strategy chosen before", make_plan(_schema(), tables.query, epsilon=1, strategy=before).strategy, before),
         ("a given split", [part.epsilon for part in divided.parts], [Fraction(8, 3), Fraction(16, 3)]),
         ("the split that is shown", list(made.split.values()), [str(each) for each in _epsilons(made).values()]),
