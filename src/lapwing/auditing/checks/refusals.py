@@ -12,6 +12,7 @@ from ..finding import Finding, parts
 from ..room import Room
 from .declarations import declarations
 from .phrases import phrases
+from .questions import questions
 
 
 def refusals(room: Room) -> Iterator[Finding]:
@@ -19,5 +20,6 @@ def refusals(room: Room) -> Iterator[Finding]:
     yield from parts(
         room,
         declarations=lambda: declarations(room),
+        questions=lambda: questions(room),
         phrases=lambda: phrases(room),
     )
