@@ -196,7 +196,7 @@ NESTED = (
     TextRule("a star is whole", "* with exceptions", (f"{_SUM} (SELECT * FROM t)",),
         (f"{_SUM} (SELECT * EXCLUDE (y) FROM t)", f"{_SUM} (SELECT * REPLACE (1 AS y) FROM t)")),
     TextRule("columns of a subquery are known", "unknown in the subquery", (f"{_SUM} (SELECT x FROM t)",),
-        (f"{_SUM} (SELECT y FROM t)", f"{_SUM} (SELECT x AS v FROM t)", f"{_SUM} (SELECT x FROM t) WHERE y > 1",
+        (f"{_SUM} (SELECT y FROM t)", f"{_SUM} (SELECT x AS v FROM t)", f"{_SUM} (SELECT * FROM (SELECT y FROM t))", f"{_SUM} (SELECT x FROM t) WHERE y > 1",
         "SELECT k, COUNT(*) FROM (SELECT x FROM t) GROUP BY k",
         "SELECT COUNT(*) AS n FROM (SELECT x FROM t) HAVING y > 1")),
     TextRule("columns of a subquery are declared", "is not a declared column", (f"{_SUM} (SELECT x, s FROM t)",),

@@ -219,12 +219,12 @@ def _free(room: Room) -> Finding:
 
 _CELLS: dict[str, list[Any]] = {
     "p": [1], "s": ["a"], "k": ["a"], "o": ["a"], "town": ["u"], "q": ["2020-01-31"], "d": ["2020-01-31"], "b": [True],
-    "f": [True], **{name: [1] for name in ("x", "y", "z", "e", "m", "n", "j", "Cost (EUR)", "order", "large")},
+    "f": [True], "median": [True], **{name: [1] for name in ("x", "y", "z", "e", "m", "n", "j", "Cost (EUR)", "order", "large", "bin", "cdf", "clamp")},
 }  # fmt: skip
 """A table of one row, which is never read."""
 
 _TYPES = {
     "p": "BIGINT", **dict.fromkeys(("s", "k", "o", "town"), "VARCHAR"), "q": "DATE", "d": "DATE", "b": "BOOLEAN",
-    "f": "BOOLEAN", **dict.fromkeys(("x", "y", "e", "n", "Cost (EUR)", "order"), "DOUBLE"),
+    "f": "BOOLEAN", "median": "BOOLEAN", **dict.fromkeys(("x", "y", "e", "n", "Cost (EUR)", "order", "bin", "cdf", "clamp"), "DOUBLE"),
     **dict.fromkeys(("z", "m", "j", "large"), "BIGINT"),
 }  # fmt: skip

@@ -28,6 +28,7 @@ COLUMNS: dict[str, Any] = {
     "town": keys("u", "v", "w", within={"region": REGIONS}), "d": dates("2020-01-01", "2020-03-31"),
     "b": plain("boolean"), "s": plain("text"), "n": plain("number"), "j": plain("integer"), "q": plain("date"),
     "Cost (EUR)": number(0, 100), "order": number(0, 5), "large": number(0, 2**33, integer=True),
+    "bin": number(0, 10, edges=[0, 5, 10]), "cdf": number(0, 1), "clamp": number(0, 2), "median": plain("boolean"),
 }  # fmt: skip
 
 
