@@ -192,9 +192,8 @@ CONDITIONS = (
         "z * x >= ABS(y)"),
     _where('"x" / (1 + "z") < 2', Against(Quotient(X, Sum((ONE, Z))), "<", constant(2)), "x / (z + 1) < 2"),
     _where('"s" = \'it\'\'s\'', compare("s", "=", "it's"), "s = 'it''s'"),
-    _where('"cdf" < "clamp" AND "median" = TRUE', All((Compare("cdf", "<", None, "clamp"), compare("median", "=", True))),
-        "median AND cdf < clamp", "cdf < clamp AND median = TRUE"),
-    _where('"cdf" < "clamp" AND "median" = TRUE', All((Compare("cdf", "<", None, "clamp"), compare("median", "=", True))),
+    _where('"cdf" < "clamp" AND "median" = TRUE',
+        All((Compare("cdf", "<", None, "clamp"), compare("median", "=", True))),
         "median AND cdf < clamp", "cdf < clamp AND median = TRUE"),
     _where('"Cost (EUR)" > 50', compare("Cost (EUR)", ">", 50), '"Cost (EUR)" > 50', '"COST (eur)" > 50'),
 )  # fmt: skip

@@ -217,14 +217,25 @@ def _free(room: Room) -> Finding:
     return Finding("L1: a question in SQL that is refused is not charged", not wrong, all_right(wrong, len(texts)))
 
 
+_NUMBERS = ("x", "y", "e", "n", "Cost (EUR)", "order", "bin", "cdf", "clamp")
+_WHOLE = ("z", "m", "j", "large")
+_TEXTS = {"s": "a", "k": "a", "o": "a", "town": "u"}
+_DAYS = {"q": "2020-01-31", "d": "2020-01-31"}
 _CELLS: dict[str, list[Any]] = {
-    "p": [1], "s": ["a"], "k": ["a"], "o": ["a"], "town": ["u"], "q": ["2020-01-31"], "d": ["2020-01-31"], "b": [True],
-    "f": [True], "median": [True], **{name: [1] for name in ("x", "y", "z", "e", "m", "n", "j", "Cost (EUR)", "order", "large", "bin", "cdf", "clamp")},
-}  # fmt: skip
+    name: [cell]
+    for name, cell in (
+        *dict.fromkeys(("p", *_NUMBERS, *_WHOLE), 1).items(),
+        *_TEXTS.items(),
+        *_DAYS.items(),
+        *dict.fromkeys(("b", "f", "median"), True).items(),
+    )
+}
 """A table of one row, which is never read."""
 
 _TYPES = {
-    "p": "BIGINT", **dict.fromkeys(("s", "k", "o", "town"), "VARCHAR"), "q": "DATE", "d": "DATE", "b": "BOOLEAN",
-    "f": "BOOLEAN", "median": "BOOLEAN", **dict.fromkeys(("x", "y", "e", "n", "Cost (EUR)", "order", "bin", "cdf", "clamp"), "DOUBLE"),
-    **dict.fromkeys(("z", "m", "j", "large"), "BIGINT"),
-}  # fmt: skip
+    **dict.fromkeys(("p", *_WHOLE), "BIGINT"),
+    **dict.fromkeys(_NUMBERS, "DOUBLE"),
+    **dict.fromkeys(_TEXTS, "VARCHAR"),
+    **dict.fromkeys(_DAYS, "DATE"),
+    **dict.fromkeys(("b", "f", "median"), "BOOLEAN"),
+}
