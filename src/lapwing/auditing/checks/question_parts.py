@@ -167,18 +167,29 @@ def _repeated(number: int) -> str:
     return f"SELECT SUM(a) FROM (SELECT {first} AS a FROM (SELECT {second} AS b FROM t))"
 
 
+_MIXED = (
+    ("GROUP BY in a subquery", f"{_SUM} (SELECT x FROM t GROUP BY x)"),
+    ("HAVING in a subquery", f"{_SUM} (SELECT x FROM t HAVING x > 1)"),
+    ("DISTINCT in a subquery", f"{_SUM} (SELECT DISTINCT x FROM t)"),
+    ("LIMIT in a subquery", f"{_SUM} (SELECT x FROM t LIMIT 1)"),
+    ("OFFSET in a subquery", f"{_SUM} (SELECT x FROM t OFFSET 1)"),
+    ("ORDER BY in a subquery", f"{_SUM} (SELECT x FROM t ORDER BY x)"),
+    ("a join in a subquery", f"{_SUM} (SELECT x FROM t CROSS JOIN t AS u)"),
+    ("QUALIFY in a subquery", f"{_SUM} (SELECT x FROM t QUALIFY x > 1)"),
+    ("WITH in a subquery", f"{_SUM} (WITH u AS (SELECT x FROM t) SELECT x FROM u)"),
+    ("a window function in a subquery", f"{_SUM} (SELECT SUM(x) OVER () AS x FROM t)"),
+    ("an aggregate in a subquery", f"{_SUM} (SELECT SUM(x) AS x FROM t)"),
+    ("an aggregate in a subquery", f"{_SUM} (SELECT x FROM t WHERE COUNT(*) > 1)"),
+    ("WITH RECURSIVE", "WITH RECURSIVE u AS (SELECT x FROM t) SELECT SUM(x) FROM u"),
+)
+
 NESTED = (
+    *(TextRule(f"no {says}", f"The query has {says}, which", (f"{_SUM} (SELECT x FROM t)",), (text,)) for says,
+        text in _MIXED),
     TextRule("rows are not mixed", "A row of a subquery must be one row of the source",
         (f"{_SUM} (SELECT x FROM t WHERE x > 1)",),
-        (f"{_SUM} (SELECT x FROM t GROUP BY x)", f"{_SUM} (SELECT x FROM t HAVING x > 1)",
-        f"{_SUM} (SELECT DISTINCT x FROM t)", f"{_SUM} (SELECT x FROM t LIMIT 1)",
-        f"{_SUM} (SELECT x FROM t OFFSET 1)", f"{_SUM} (SELECT x FROM t ORDER BY x)",
-        f"{_SUM} (SELECT x FROM t CROSS JOIN t AS u)", f"{_SUM} (SELECT x FROM t QUALIFY x > 1)",
-        f"{_SUM} (WITH u AS (SELECT x FROM t) SELECT x FROM u)", f"{_SUM} (SELECT SUM(x) AS x FROM t)",
-        f"{_SUM} (SELECT SUM(x) OVER () AS x FROM t)",
-        f"{_SUM} (SELECT x FROM t WHERE COUNT(*) > 1)", f"{_SUM} (SELECT CDF(x) AS x FROM t)",
-        "WITH RECURSIVE u AS (SELECT x FROM t) SELECT SUM(x) FROM u",
-        f"{_SUM} (SELECT COUNT(*) FROM t)", f"{_SUM} (SELECT ROW_NUMBER() OVER () FROM t)")),
+        (f"{_SUM} (SELECT CDF(x) AS x FROM t)", f"{_SUM} (SELECT COUNT(*) FROM t)",
+        f"{_SUM} (SELECT ROW_NUMBER() OVER () FROM t)")),
     TextRule("a subquery is a SELECT", "cannot be released", (f"{_SUM} ((SELECT x FROM t))",),
         (f"{_SUM} (SELECT x FROM t UNION ALL SELECT x FROM t)", f"{_SUM} (VALUES (1)) AS u (x)",
         f"{_SUM} (SELECT x FROM t) AS u (y)", f"{_SUM} (SELECT x FROM t WHERE EXISTS (SELECT 1))",
