@@ -113,6 +113,7 @@ RETURNED = (
     Returned("three levels", lambda: _levels(_three(), rollup("land", "region", "town")),
         (Level("region", "land", (1, 0)), Level("town", "land", (1, 1, 0)), Level("town", "region", (0, 0, 1)))),
     Returned("no level", lambda: _levels(_town(), cube("region", "k")), ()),
+    Returned("no level of another column", lambda: _levels(_town(m=keys(1, 2, 3)), cube("region", "m")), ()),
     Returned("no level of one table", lambda: _levels(_town(), "town"), ()),
     Returned("a level by a look-up", lambda: _levels(_looked_up(_FULL), sets("region", "town")),
         (Level("town", "region", (1, 0, 1)),)),
