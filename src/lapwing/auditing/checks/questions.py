@@ -31,7 +31,7 @@ from ...question import (
 from ...question import sets as key_sets
 from ...question.schema import Schema
 from ...question.statement import Statement, read
-from ..finding import Finding, all_right
+from ..finding import Finding, all_right, first_of
 from ..room import Room
 from ..tools.meant import COLUMNS, Meant, schema_of
 from ..tools.refusing import Rule, refusals
@@ -70,9 +70,8 @@ def questions(room: Room) -> Iterator[Finding]:
     yield _without_a_word(schema)
     yield _calls()
     wrong = list(question_names.names())
-    yield Finding(
-        "L2: names, values and bins are written as SQL writes them", not wrong, all_right(wrong, len(wrong) or 1)
-    )
+    told = f"{len(wrong)} are not, 0 are allowed{first_of(wrong)}"
+    yield Finding("L2: names, values and bins are written as SQL writes them", not wrong, told)
     yield from refusals("questions in SQL", [*_text_rules(schema), *_call_rules()], _MODULES, NEVER)
     yield _free(room)
 
