@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...question import query
 from ...question.conditions import All
-from ...question.cut import Cut, Order
+from ...question.cut import Cut, Order, key_kind
 from ...question.expression import Choose, Product, Sum
 from ...question.query import Query
 from ...question.schema import Schema
@@ -217,6 +217,8 @@ RETURNED = (
     Returned("no weights of tables", lambda: table_weights(two(), {}), {(): 1, ("k",): 1, ("m",): 1, ("k", "m"): 1}),
     Returned("objectives", lambda: [*map(checked_objective, ("mean", "minimax", "cells"))],
         ["mean", "minimax", "cells"]),
+    Returned("types of keys", lambda: [*map(key_kind, ([1, 2], ["a"], [True], ["a", 1], []))],
+        ["integer", "text", "boolean", "text", "text"]),
     Returned("no cut", lambda: make_cut(counted(), schema()), Cut(None, (), None, 0)),
     Returned("no cut of several tables", lambda: make_cut(two(), schema()), Cut(None, (), None, 0)),
     Returned("a cut by a condition", lambda: make_cut(counted(), schema(), having="n >= 3 AND K = 'a'"),
