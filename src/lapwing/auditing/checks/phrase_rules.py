@@ -185,8 +185,8 @@ def _of_values(schema: Schema) -> Sequence[Rule]:
         Rule("a statistic is about one column or expression", [partial(sql.parse,
         "SELECT SUM(X), SUM((x)), SUM(t.u), SUM(u * 2) FROM t", schema)],
              [partial(sql.parse, f"SELECT {each} FROM t", schema) for each in
-              ("SUM(*)", "AVG(t.*)", "SUM()", "SUM(x, u)", "COUNT(t.*)", "SUM(DISTINCT x)", "MEDIAN(*)", "SUM('x')",
-              "SUM(NULL)")]),
+              ("SUM(*)", "AVG(t.*)", "SUM()", "COUNT()", "SUM(x, u)", "COUNT(t.*)", "SUM(DISTINCT x)", "MEDIAN(*)",
+              "SUM('x')", "SUM(NULL)")]),
         Rule("a text is no number", [partial(step_of, parse_expression("z", schema), schema)],
              [partial(step_of, Named(recoded), with_recode)]),
         Rule("statistics are about numbers", [partial(_asked, mean("x + 1"), schema), partial(_asked, sum("b"), schema),
