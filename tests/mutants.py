@@ -2748,7 +2748,8 @@ MUTANTS = (
         "T33",
         "doors/planned",
         "source.py",
-        "        schema = self.schema if rows_per_person is None else self.schema.counting(rows_per_person)\n        plan = plan_asked(",
+        "        schema = self.schema if rows_per_person is None else self.schema.counting(rows_per_person)\n"
+        "        plan = plan_asked(",
         "        schema = self.schema\n        plan = plan_asked(",
     ),
 )

@@ -50,8 +50,8 @@ def parts(room: Room, **named: Callable[[], Finding | Iterable[Finding]]) -> Ite
 
 
 def all_right(wrong: Sequence[object], number: int) -> str:
-    """Return how many of so many cases are wrong, where none may be, with the first of them."""
-    return f"{len(wrong)} of {number:,} are wrong, 0 are allowed{first_of(wrong)}"
+    """Return how many faults were found in so many cases, where none may be, with the first of them."""
+    return f"{len(wrong):,} faults were found in {number:,} cases, 0 are allowed{first_of(wrong)}"
 
 
 def first_of(wrong: Sequence[object]) -> str:
