@@ -84,7 +84,10 @@ EQUIVALENT = TESTS / "equivalent.toml"
 KILLERS = ("audit", "tests")
 INTACT = "the build as it is"
 MEMORY = 12_000_000
-"""The kilobytes that one process may take: a mutant that never stops adding takes no other's."""
+"""The kilobytes that one process may write to: a mutant that never stops adding takes no other's.
+
+Space that is only reserved is not counted: the library that draws charts reserves more than there is.
+"""
 
 ORDER: tuple[tuple[str, ...], ...] = (
     ("worlds",),
@@ -215,7 +218,7 @@ _ENDED = (None, -SIGXCPU)
 
 
 def _limited(words: Sequence[str]) -> list[str]:
-    return ["sh", "-c", f'ulimit -v {MEMORY} && ulimit -S -t {PROCESSOR} && exec "$@"', "sh", *words]
+    return ["sh", "-c", f'ulimit -d {MEMORY} && ulimit -S -t {PROCESSOR} && exec "$@"', "sh", *words]
 
 
 def _last_line(text: str) -> str:
