@@ -258,7 +258,7 @@ def _low_parts() -> Iterator[Finding]:
             "a low part 0 of a large number": (parts.drawn(some, 0, 0, []), high),
             "a low part 0 after sixteen ones": (parts.drawn(some, 0, ones, []), high),
             "a low part that is kept": (parts.drawn(some, 5, ones - 1, []), high + 5),
-            "a low part of zero that is kept": (parts.drawn(zero, 5, 0, []), 5),
+            "a low part of zero that is kept": (parts.drawn(zero, 5, 0, [0]), 5),  # no coin is thrown
         }
         for low in (1, 5, law.split // 3, law.split - 1):
             decay = context.exp(exact.as_decimal(-low / scale, context))

@@ -47,7 +47,20 @@ def naming(room: Room) -> Iterator[Finding]:
                 yield Finding(
                     f"names of {form}", True, f"{library} is not installed here: names of {form} were not checked"
                 )
+    yield _together(room)
     yield from _globs(room)
+
+
+def _together(room: Room) -> Finding:
+    """Columns with long names that differ at the end are read at once, and each sum is that of its own."""
+    names = ["n" * 70 + end for end in ("a", "ab", "b")]
+    asking = Asking(
+        room,
+        {name: schema.number(0, 1000, integer=True) for name in names},
+        tuple(query.sum(name) for name in names),
+    )
+    found = asking.integers(_table(room, "CSV", names, duckdb.connect()))
+    return Finding("long names that begin alike", found == [[1], [2], [3]], f"the columns 1, 2, 3 are {found}")
 
 
 def _form(room: Room, form: str, connection: duckdb.DuckDBPyConnection) -> Finding:

@@ -247,6 +247,8 @@ def _outside(given: _Given) -> Cases:
         (F(1), F(10), [1, 2, 3, 4], [2, 3, 4], False),
         (F(-_TOP), F(_TOP), list(range(-46, 47)), list(range(-45, 46)), True),
         (F(-2 * _TOP), F(2 * _TOP), list(range(-46, 47)), list(range(-45, 46)), True),
+        (F(-3 * _TOP), F(-2 * _TOP), [-46], [], True),
+        (F(2 * _TOP), F(3 * _TOP), [46], [], True),
         (F(1, 2), F(3, 4), [1], [], False),
     ]
     found: list[tuple[Callable[[], Any], Any]] = [
