@@ -257,3 +257,12 @@ def test_people_that_are_objects_in_a_lazy_frame_are_refused_before_it_is_collec
     people = pl.Series("p", [2.0**60, "x"], dtype=pl.Object)
     frame = pl.DataFrame({"v": [1, 2]}).with_columns(people).lazy()
     assert "person column holds Python objects" in refusal(frame, tmp_path, person="p", rows_per_person=1)
+
+
+def test_columns_whose_long_names_begin_alike_are_read_each_by_itself(tmp_path, frozen_noise):
+    names = [f"{'n' * 70}{end}" for end in ("a", "ab", "b")]
+    frame = pa.table({name: [place] for place, name in enumerate(names, 1)})
+    columns = {name: lw.number(0, 10) for name in names}
+    made = lw.Source(frame, name="t", columns=columns, epsilon=1000, ledger=tmp_path / "t.ledger")
+    found = made.release(*(lw.sum(name, name=name[-2:]) for name in names), epsilon=1000)
+    assert [round(found[name[-2:]].value.item()) for name in names] == [1, 2, 3]

@@ -115,3 +115,10 @@ def test_bounds_and_keys_of_computed_columns_are_not_searched(jobs):
         source.bounds("hours", epsilon=1, where="pay > 10")
     with pytest.raises(errors.RequestError):
         source.discover("sector", epsilon=1, delta="0.001")
+
+
+def test_a_plan_shows_the_scale_of_each_statistic(jobs):
+    source, _ = jobs
+    plan = source.plan(lw.count(), lw.sum("hours"), epsilon=1)
+    assert [row[3] for row in plan.forecast_rows] == ["1", "80"]
+    assert all(row[3] in str(plan) for row in plan.forecast_rows)
