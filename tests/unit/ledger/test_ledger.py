@@ -315,6 +315,13 @@ def test_T26_an_open_ledger_that_is_emptied_says_so(tmp_path):
     assert path.read_bytes() == b""
 
 
+def test_a_path_that_is_too_long_is_named(tmp_path):
+    long = tmp_path / ("x" * 300)
+    for total in (None, 2):
+        with pytest.raises(errors.LedgerError, match=str(long)):
+            Ledger.open(long, total)
+
+
 def test_what_is_not_a_file_is_refused(tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")

@@ -281,12 +281,15 @@ def _bad_ledgers(made: Ledger, path: Path, gone: Path, empty: Path, folder: Path
 
 
 def _bad_places(path: Path) -> list[Case]:
-    """Return calls with addresses that are never shown, and waits that are none."""
+    """Return calls with addresses that are never shown, paths that no file can have, and waits that are none."""
     addresses: tuple[Any, ...] = (
         b"bytes", "a\0b", "mysql://h/d", "postgres:h", "POSTGRESQL://u:p@h/d", "host=h password = p", "file://x",
         "postgresql://u:p@q@h/d", "postgresql://h/d?service=x",
     )  # fmt: skip
     refused: list[Case] = [(lambda each=each: Ledger.open(each, 2), InvalidAddress, ["ledger"]) for each in addresses]  # type: ignore[misc]
+    long = path.with_name("x" * 300)  # longer than file systems bear
+    said = [f'"{long}"', "Give another path."]
+    refused += [(lambda: Ledger.open(long), LedgerError, said), (lambda: Ledger.open(long, 2), LedgerError, said)]
     refused += [
         (lambda wait=wait: Ledger.open(path, wait=wait), InvalidParameter, ["wait"])  # type: ignore[misc]
         for wait in (0, -1, "soon", None, float("nan"), True)
