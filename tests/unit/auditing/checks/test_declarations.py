@@ -40,7 +40,7 @@ def test_T16_a_grid_that_is_too_coarse_is_found(monkeypatch):
 def test_T16_a_guard_that_is_dropped_is_found(monkeypatch):
     monkeypatch.setattr(schema, "one_kind", lambda listed: "text")
     (told,) = failing(declared_columns.columns(), "columns")
-    assert "wrong" in told
+    assert "faults were found" in told
 
 
 def test_T16_a_sign_that_cannot_delimit_is_found(monkeypatch):
@@ -64,7 +64,7 @@ def test_T16_a_delta_that_is_too_large_is_found(room, monkeypatch):
 def test_T16_a_margin_of_too_few_bins_is_found(room, monkeypatch):
     monkeypatch.setattr(rows_per_person, "BINS", 25)
     (told,) = failing(sought.sought(room), "rows per person")
-    assert "wrong" in told
+    assert "faults were found" in told
 
 
 def test_T16_a_call_that_charges_before_it_is_refused_is_found(room, monkeypatch, frozen_noise):
