@@ -1,9 +1,10 @@
 """Builds with a fault that a rule made, not a person: ``make generated`` runs a sample of them.
 
 ``tests.changes`` makes the faults, in the modules that privacy depends on.  Each mutant is a copy of the package with
-one change.  It is tried by the audit, up to the first finding that fails, and by the tests of ``make quick``.  A mutant
-counts as killed when a finding or a test fails, when it cannot be imported, or when it is ended after a time in which
-the intact build is done several times over; the summary tells these apart.
+one change.  It is tried by the audit, up to the first finding that fails, and by tests: first those of ``make quick``,
+then others of ``make test``, which ``tests.reached`` selects.  A mutant counts as killed when a finding or a test
+fails, when it cannot be imported, or when it is ended after a time in which the intact build is done several times
+over; the summary tells these apart.
 
 What does not run a changed line cannot see the change, so it is left out: ``tests.reached`` measures first which parts
 of checks and which tests run which lines.  All others try a mutant that none of them sees, so their order changes
@@ -106,6 +107,9 @@ FIRST = {"noise": "sampler", "ledger": "ledgers"}
 PROCESSOR = 900
 """The processor seconds that a process may take, several times what the intact build needs for any step."""
 
+SLOW_PROCESSOR = 3600
+"""Those of a process that runs slow tests."""
+
 SECONDS = 5400
 """The seconds that one step may take, also on a machine with much else to do."""
 
@@ -168,7 +172,7 @@ def audited(folder: Path, file: str, parts: Iterable[str]) -> tuple[str, str]:
         some = [part for name in names for part in chosen if part.partition("/")[0] == name]
         if not some:
             continue
-        words = _limited([sys.executable, "-m", "lapwing", *audit_words(*some)])
+        words = _limited([sys.executable, "-m", "lapwing", *audit_words(*some)], PROCESSOR)
         status, output, errors = ran(words, folder, folder, SECONDS)
         found, line = failures(output), " ".join(names)
         if status in _ENDED:
@@ -180,22 +184,23 @@ def audited(folder: Path, file: str, parts: Iterable[str]) -> tuple[str, str]:
     return "survived", ""
 
 
-def tested(folder: Path, tests: Sequence[str]) -> tuple[str, str]:
-    """Run quick tests on the build in a folder, up to the first that fails twice.
+def tested(folder: Path, tests: Sequence[str], slow: Sequence[str]) -> tuple[str, str]:
+    """Run tests on the build in a folder, the quick ones first, up to the first that fails twice.
 
-    The first of the tests come first, then the files that they are in, since a test may use what another has cached.  A
-    test that fails and then passes is left out: some depend on the clock, or on the load of the machine.
+    The first of the quick ones come first, then the files that they are in, since a test may use what another has
+    cached.  A test that fails and then passes is left out: some depend on the clock, or on the load of the machine.
     """
     files, unsure = sorted({test.partition("::")[0] for test in tests}), []
-    steps = [tests[:TESTS_FIRST], files] if tests else []
+    steps = [each for each in ([*tests[:TESTS_FIRST]], files, [*slow]) if each]
     while steps:
-        status, output, errors = _pytest(folder, [*steps[0], *(f"--deselect={each}" for each in unsure)])
+        marker = "slow" if steps[0] == [*slow] else "not slow"
+        status, output, errors = _pytest(folder, [*steps[0], *(f"--deselect={each}" for each in unsure)], marker)
         if status in _ENDED or "Timeout (" in errors:
             return "time", _last_line(output)
         if status == 1:
             failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
             test = failed[0].partition(" ")[2].partition(" - ")[0] if failed else ""
-            if not test or test in unsure or _pytest(folder, [test])[0] != 0:
+            if not test or test in unsure or _pytest(folder, [test], marker)[0] != 0:
                 return "killed", failed[0] if failed else _last_line(output)
             unsure.append(test)
         elif status in (0, 5):  # 5: none is left
@@ -205,20 +210,21 @@ def tested(folder: Path, tests: Sequence[str]) -> tuple[str, str]:
     return "survived", ""
 
 
-def _pytest(folder: Path, chosen: Sequence[str]) -> tuple[int | None, str, str]:
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-m", "not slow", "-p", "no:cacheprovider"]
+def _pytest(folder: Path, chosen: Sequence[str], marker: str) -> tuple[int | None, str, str]:
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-m", marker, "-p", "no:cacheprovider"]
     limits = [f"faulthandler_timeout={SECONDS_OF_A_TEST}", "faulthandler_exit_on_timeout=true"]
     (folder / "chosen").write_text("\n".join(chosen))
     words += [f"--basetemp={folder / 'pytest'}", "--hypothesis-seed=0", *(f"-o{each}" for each in limits)]
-    return ran(_limited([*words, f"@{folder / 'chosen'}"]), folder, ROOT, SECONDS)
+    words = _limited([*words, f"@{folder / 'chosen'}"], SLOW_PROCESSOR if marker == "slow" else PROCESSOR)
+    return ran(words, folder, ROOT, SECONDS)
 
 
 _ENDED = (None, -SIGXCPU)
 """The status of a process that was ended by time: ours, or that of its processor."""
 
 
-def _limited(words: Sequence[str]) -> list[str]:
-    return ["sh", "-c", f'ulimit -d {MEMORY} && ulimit -S -t {PROCESSOR} && exec "$@"', "sh", *words]
+def _limited(words: Sequence[str], processor: int) -> list[str]:
+    return ["sh", "-c", f'ulimit -d {MEMORY} && ulimit -S -t {processor} && exec "$@"', "sh", *words]
 
 
 def _last_line(text: str) -> str:
@@ -238,7 +244,7 @@ def run(change: Change | None, killer: str, of: str, reached: Reached) -> Result
         if killer == "audit":
             outcome, told = audited(folder, change.file if change else "", reached.parts(change))
         else:
-            outcome, told = tested(folder, reached.tests(change))
+            outcome, told = tested(folder, reached.tests(change), reached.slow(change))
     seconds = round(monotonic() - start, 1)
     return Result(change.id if change else INTACT, killer, outcome, told[:400], seconds, of)
 
@@ -253,14 +259,19 @@ def fingerprints() -> dict[str, str]:
     return {"audit": _hash(package), "tests": _hash([*package, *tests])}
 
 
+_NAMES = {"audit": "the audit", "tests": "the quick tests", "slow": "the slow tests"}
+
+
 def reached(killers: Sequence[str], jobs: int) -> Reached:
     """Return which lines of this build the killers reach; measured once, in a few minutes."""
     of = fingerprints()
-    folder = ROOT / "build" / "reached"
-    for killer in killers:
-        if not (folder / of[killer] / killer).exists():
-            click.echo(f"measuring which lines the {killer} run, in {folder}")
-    return Reached({killer: measured(folder / of[killer], killer, jobs) for killer in killers})
+    folders = {killer: ROOT / "build" / "reached" / of[killer] for killer in killers}
+    if "tests" in folders:
+        folders["slow"] = folders["tests"]
+    for killer, folder in folders.items():
+        if not (folder / killer).exists():
+            click.echo(f"measuring which lines are run by {_NAMES[killer]}, in {folder}")
+    return Reached({killer: measured(folder, killer, jobs) for killer, folder in folders.items()})
 
 
 def unreached(known: Mapping[str, Change], reached: Reached) -> str:
@@ -393,7 +404,7 @@ def main(
     listed: bool, number: int, seed: int, ids: Sequence[str], only: str, by_audit: bool, by_tests: bool, jobs: int,
     earlier: bool, either: bool, blind: bool, after: bool, results: Path,
 ) -> None:  # fmt: skip
-    """Run the audit and the quick tests on builds with generated faults, and print how many they kill."""
+    """Run the audit and the tests on builds with generated faults, and print how many they kill."""
     everything = mutants()
     left_out = {name: reason for reasons in equivalent().values() for name, reason in reasons.items()}
     known = {name: each for name, each in mutants(after).items() if only in each.file}

@@ -1,4 +1,4 @@
-"""Which lines of the package each part of the audit runs, and each quick test: no other can see a change of that line.
+"""Which lines of the package each part of the audit runs, and each test: no other can see a change of that line.
 
 Measured by coverage.py on a copy of the package, once for a build, and kept in a folder.  A line that runs at import is
 reached by all.  What a process ran that was killed, or that a test started, or that a check recorded itself in a test,
@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from threading import Lock
 
@@ -28,6 +28,20 @@ from .mutants import PACKAGE, audit_words, build, ran
 
 ROOT = Path(__file__).parent.parent
 SECONDS = 3600
+SELECTED = {
+    "tests": ("-m", "not slow", "--ignore=tests/engines"),
+    "slow": (
+        "-m", "slow and not long", "--ignore=tests/engines", "--ignore=tests/browser", "--ignore=tests/test_pages.py",
+        "--ignore=tests/test_chance.py", "--ignore=tests/unit/auditing", "--ignore=tests/unit/client",
+        "--ignore=tests/unit/server", "--ignore=tests/unit/test_bench.py", "--ignore=tests/unit/test_gallery.py",
+        "--ignore=tests/unit/test_package.py", "--deselect=tests/unit/cli/test_demo.py",
+    ),
+}  # fmt: skip
+"""The tests that try a mutant, as pytest selects them: first those of `make quick`, then others of `make test`.
+
+Left out are those that look at pages, that start servers or build packages, and those of the audit, which runs itself.
+"""
+
 _SETTINGS = """
 [run]
 source = lapwing
@@ -51,7 +65,7 @@ main(prog_name="lapwing")
 
 
 class Reached:
-    """What was measured of a build, by killer: the audit, the tests."""
+    """What was measured of a build, by killer: the audit, the tests, and the slow ones among them."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = folders
@@ -65,8 +79,15 @@ class Reached:
 
     def tests(self, change: Change | None) -> list[str]:
         """Return the ids of quick tests that run a line of a change, those that run the fewest lines first."""
-        found = {""} if change is None else self._of(change, "tests")
-        return sorted(self._sizes if "" in found else found, key=lambda test: (self._sizes.get(test, 0), test))
+        return self._sorted("tests", change)
+
+    def slow(self, change: Change | None) -> list[str]:
+        """Return those of slow tests; for the build as it is none, since they have passed when they were measured."""
+        return [] if change is None else self._sorted("slow", change)
+
+    def _sorted(self, killer: str, change: Change | None) -> list[str]:
+        found, sizes = {""} if change is None else self._of(change, killer), self._sizes(killer)
+        return sorted(sizes if "" in found else found, key=lambda test: (sizes.get(test, 0), test))
 
     def _of(self, change: Change, killer: str) -> set[str]:
         by_line = self._by_line(str(self._folders[killer] / "lapwing" / change.file), killer)
@@ -82,12 +103,12 @@ class Reached:
                 }
             return self._lines[file, killer]
 
-    @cached_property
-    def _sizes(self) -> dict[str, int]:
+    @cache  # noqa: B019  # there is one
+    def _sizes(self, killer: str) -> dict[str, int]:
         """The number of lines that each test runs."""
         sizes = Counter[str]()
-        for file in self._data["tests"].measured_files():
-            for contexts in self._by_line(file, "tests").values():
+        for file in self._data[killer].measured_files():
+            for contexts in self._by_line(file, killer).values():
                 sizes.update(set(contexts) - {""})
         return dict(sizes)
 
@@ -139,7 +160,7 @@ def measured(folder: Path, killer: str, jobs: int) -> Path:
         words += [f"--rcfile={folder / 'settings'}", *map(str, folder.glob(".part.*"))]
     else:
         words = ["env", f"COVERAGE_FILE={folder / '.combined'}", sys.executable, "-m", "pytest", "-q", "-n", str(jobs)]
-        words += ["-m", "not slow", "-p", "no:cacheprovider", "--ignore=tests/engines", "--hypothesis-seed=0"]
+        words += [*SELECTED[killer], "-p", "no:cacheprovider", "--hypothesis-seed=0"]
         words += [f"--cov-config={folder / 'settings'}", "--cov=lapwing", "--cov-context=test", "--cov-report="]
     _run(words, folder, ROOT)
     (folder / ".combined").rename(folder / killer)

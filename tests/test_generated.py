@@ -192,7 +192,7 @@ def test_the_audit_is_run_up_to_the_first_finding_that_fails(monkeypatch, tmp_pa
 def test_what_does_not_run_a_changed_line_does_not_try_it(monkeypatch, tmp_path):
     monkeypatch.setattr(generated, "ran", lambda *_: pytest.fail("something was run"))
     assert generated.audited(tmp_path, "ledger/ledger.py", ()) == ("survived", "")
-    assert generated.tested(tmp_path, ()) == ("survived", "")
+    assert generated.tested(tmp_path, (), ()) == ("survived", "")
 
 
 def _named(words):
@@ -205,7 +205,7 @@ def test_every_check_is_in_the_order_once():
 
 def test_a_process_that_computes_for_too_long_is_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(generated, "PROCESSOR", 1)
-    words = generated._limited([sys.executable, "-c", "while True: pass"])
+    words = generated._limited([sys.executable, "-c", "while True: pass"], 1)
     assert ran(words, tmp_path, tmp_path, 60)[0] == -signal.SIGXCPU
 
 
@@ -228,12 +228,24 @@ def test_the_tests_that_run_a_line_come_first_and_then_their_files(monkeypatch, 
         return left.pop(0)
 
     monkeypatch.setattr(generated, "ran", ran)
-    assert generated.tested(tmp_path, ["tests/a.py::b", "tests/c.py::d"])[0] == outcome
+    assert generated.tested(tmp_path, ["tests/a.py::b", "tests/c.py::d"], [])[0] == outcome
     assert not left
     assert chosen[0] == ["tests/a.py::b", "tests/c.py::d"]
     assert all(words[:2] == ["tests/a.py", "tests/c.py"] for words in chosen[1:2])
     assert all(words == ["tests/a.py::b"] for words in chosen[2:3])
     assert all(words[-1] == "--deselect=tests/a.py::b" for words in chosen[3:])
+
+
+def test_slow_tests_come_last(monkeypatch, tmp_path):
+    steps = []
+
+    def ran(words, *_):
+        steps.append((words[words.index("-m", 8) + 1], (tmp_path / "chosen").read_text().splitlines()))
+        return 0, "", ""
+
+    monkeypatch.setattr(generated, "ran", ran)
+    assert generated.tested(tmp_path, ["tests/a.py::b"], ["tests/c.py::d"])[0] == "survived"
+    assert steps == [("not slow", ["tests/a.py::b"]), ("not slow", ["tests/a.py"]), ("slow", ["tests/c.py::d"])]
 
 
 def test_a_run_goes_on_where_it_was_stopped_and_an_intact_build_must_pass(monkeypatch, tmp_path):
@@ -284,18 +296,20 @@ def test_what_runs_a_line_is_known_from_coverage(tmp_path):
     for killer, contexts in (
         ("audit", {"laws/noise": changed.line, "laws/shares": other}),
         ("tests", {"a.py::b|run": changed.line, "a.py::c|setup": changed.line, "a.py::d|run": other}),
+        ("slow", {"e.py::f|run": changed.line, "e.py::g|run": other}),
     ):
         data = CoverageData(str(tmp_path / killer))
         for context, line in contexts.items():
             data.set_context(context)
             data.add_lines({file: [line]})
-        data.set_context("a.py::c|run" if killer == "tests" else "laws/shares")
+        data.set_context({"audit": "laws/shares", "tests": "a.py::c|run", "slow": "e.py::g|run"}[killer])
         data.add_lines({file: [other]})
         data.write()
-    found = Reached({"audit": tmp_path, "tests": tmp_path})
+    found = Reached(dict.fromkeys(("audit", "tests", "slow"), tmp_path))
     assert found.parts(changed) == {"laws/noise"}
     assert found.tests(changed) == ["a.py::b", "a.py::c"]
     assert found.tests(None) == ["a.py::b", "a.py::d", "a.py::c"]
+    assert (found.slow(changed), found.slow(None)) == (["e.py::f"], [])
     assert "are reached by no part of the audit" in generated.unreached({changed.id: changed}, found)
 
 
