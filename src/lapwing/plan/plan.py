@@ -216,17 +216,16 @@ class Plan:
         return part.measurement.scale(self.setting(part, n))
 
     def answering(self, statistic: Statistic) -> list[int]:
-        """Return which parts answer a statistic, the most precise first."""
-        parts = self._answering.get(statistic)
-        if parts is None:
-            parts = answering(statistic, self.measured)
+        """Return which parts answer a statistic, the most precise first; those of a ratio in their order."""
+        if statistic not in self._answering:
             if statistic.parts:
-                self._answering[statistic] = parts
-                return parts
-            if len(parts) > 1:
-                parts.sort(key=lambda i: self._term(i, statistic).variance)
-            self._answering[statistic] = parts[:MOST_COMBINED]
-        return parts[:MOST_COMBINED]
+                parts = sorted({i for part in statistic.parts for i in self.answering(part)})
+            else:
+                parts = answering(statistic, self.measured)
+                if len(parts) > 1:
+                    parts = sorted(parts, key=lambda i: self._term(i, statistic).variance)[:MOST_COMBINED]
+            self._answering[statistic] = parts
+        return self._answering[statistic]
 
     @cached_property
     def _answering(self) -> dict[Statistic, list[int]]:
@@ -288,14 +287,13 @@ class Plan:
         parts = self.answering(statistic)
         if not parts:
             return Forecast(statistic, "P5", Fraction(0), Fraction(0), 0.0, 0.0, "the number of rows is public")
-        part = self.parts[parts[0]]
+        about = next(each for each in (statistic, *statistic.parts) if not each.parts and self.answering(each))
+        part = self.parts[self.answering(about)[0]]
         setting = self.setting(part)
+        expected = part.measurement.expect(about, setting, self.confidence)
         if statistic.parts:
-            about = next(each for each in statistic.parts if self.answering(each))
             assumes = f"{rows_assumed(setting)}, values in the middle of their bounds"
-            expected = part.measurement.expect(about, setting, self.confidence)._replace(claim="G2", assumes=assumes)
-        else:
-            expected = part.measurement.expect(statistic, setting, self.confidence)
+            expected = expected._replace(claim="G2", assumes=assumes)
         return Forecast(
             statistic,
             expected.claim,

@@ -60,7 +60,6 @@ MOST_BINS = 1024
 
 _FINEST = 2**20
 _COARSEST = 2**31
-_WHOLE_RANGE = 2**24
 _MOST_LISTED = 100
 
 
@@ -334,11 +333,10 @@ def _grid(low: Fraction, high: Fraction, *, integer: bool) -> Grid:
     bottom = 1 if integer else math.lcm(low.denominator, high.denominator)
     width = int((high - low) * bottom)
     power = 0
-    if not integer or width > _WHOLE_RANGE:
-        while width * Fraction(2) ** -power > _COARSEST:
-            power += 1
-        while power <= 0 and not integer and width * 2**-power < _FINEST:
-            power -= 1
+    while width * Fraction(2) ** -power > _COARSEST:
+        power += 1
+    while power <= 0 and not integer and width * 2**-power < _FINEST:
+        power -= 1
     step = Fraction(2) ** power / bottom
     return Grid(step, math.floor(low / step), math.ceil(high / step))
 
