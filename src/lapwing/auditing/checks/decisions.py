@@ -134,13 +134,17 @@ class _Written:
     private = False
 
     def __init__(self, words: Sequence[NDArray[np.int64]] = (), bits: Sequence[int] = (), always: int = 0) -> None:
-        self._words, self._bits, self._always, self._left = iter(words), iter(bits), always, 10**5
+        self._words, self._bits, self._always, self._left = iter(words), iter(bits), always, 200
 
     def bits(self, count: int) -> int:
+        self.count()
+        return next(self._bits, self._always) & ((1 << count) - 1)
+
+    def count(self) -> None:
+        """End a draw that has no end, whatever bits follow."""
         self._left -= 1
         if not self._left:
             raise RuntimeError("a draw has no end, whatever bits follow")
-        return next(self._bits, self._always) & ((1 << count) - 1)
 
     def stream(self) -> Stream:
         return self
@@ -208,6 +212,7 @@ class _SingleWords(_Written):
     def bits(self, count: int) -> int:
         if count == 64:
             return super().bits(count)
+        self.count()
         self._parts += 1
         return self._low << (count - self._length) if self._parts == 1 else 0
 
