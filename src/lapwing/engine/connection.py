@@ -51,13 +51,13 @@ def measure_progress(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
 
 
-def one_thread(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let a connection write files with one thread, so that an interrupt always ends it.
+def write_in_step(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a connection write to files in the threads that make the rows, so that an interrupt always ends it.
 
-    With more, DuckDB 2.0 may wait for ever for tasks of a statement that was cancelled (duckdb/duckdb#25564 mends it).
-    Writing takes a fifth longer with one than with two.
+    With other threads for input and output, DuckDB 2.0 may wait for ever for what these were to do for a statement that
+    was cancelled (duckdb/duckdb#25564).
     """
-    connection.execute("SET threads = 1")
+    connection.execute("SET async_threads = 0")
 
 
 def spill_folder(connection: duckdb.DuckDBPyConnection) -> str:

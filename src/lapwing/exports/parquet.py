@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from ..engine.connection import one_thread
+from ..engine.connection import write_in_step
 from ..engine.table import interruptible
 from ..question.query import literal
 from .described import Answer, ExportColumn, facts_of
@@ -24,7 +24,7 @@ def write_parquet_with_metadata(answer: Answer, columns: Sequence[ExportColumn],
     answer.to_parquet(plain)
     told = json.dumps({**facts_of(answer), "columns": [_described(each) for each in columns]})
     with duckdb.connect(":memory:") as connection:
-        one_thread(connection)
+        write_in_step(connection)
         source = f"read_parquet({literal(escape(str(plain)))}, hive_partitioning = false)"
         metadata = f"KV_METADATA {{{KEY}: {literal(told)}}}"
         copy = f"COPY (SELECT * FROM {source}) TO {literal(str(path))} (FORMAT parquet, {metadata})"

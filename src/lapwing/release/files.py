@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 from numpy.typing import NDArray
 
-from ..engine.connection import measure_progress, one_thread
+from ..engine.connection import measure_progress, write_in_step
 from ..engine.table import interruptible
 from ..measure.cells import Progress
 from ..question.query import literal
@@ -104,7 +104,7 @@ def _write_parts(
 @contextmanager
 def _connected() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(":memory:") as connection:
-        one_thread(connection)
+        write_in_step(connection)
         measure_progress(connection)
         yield connection
 

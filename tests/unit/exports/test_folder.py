@@ -158,7 +158,7 @@ class Endless:
     def execute(self, sql):
         if not sql.startswith("COPY "):
             return self.connection.execute(sql)
-        assert self.connection.execute("SELECT current_setting('threads')").fetchone() == (1,)
+        assert self.connection.execute("SELECT current_setting('async_threads')").fetchone() == (0,)
         end = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
         end.start()
         return self.connection.execute(f"COPY (SELECT random() FROM range({10**11})) {sql[sql.rindex(' TO ') :]}")

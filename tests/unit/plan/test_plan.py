@@ -1,5 +1,7 @@
 """What a plan says before anything is read: which parts answer a statistic, and what is expected of each."""
 
+from fractions import Fraction
+
 import pandas as pd
 import pytest
 
@@ -42,3 +44,50 @@ def test_a_count_is_combined_from_the_most_precise_parts_and_a_ratio_uses_no_oth
         assert plan.answering(number) == plan.answering(count)
         assert plan.answering(ratio) == sorted({5, *plan.answering(count)})
     assert len(plan.terms(count)) == MOST_COMBINED
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "rows", "factor"), [("add_remove", 1, 1), ("add_remove", 3, 3), ("change_one", 2, 4)]
+)
+def test_what_weighted_cells_answer_has_the_noise_of_one_person_in_its_own_unit(neighbors, rows, factor):
+    columns = {"x": lw.number(-5, 10, integer=True, missing=[99]), "w": lw.number(0, 4, integer=True)}
+    described = {"person": "p", "rows_per_person": rows, "neighbors": neighbors, "columns": columns}
+    source = lw.Source(pd.DataFrame({"p": ["a"], "x": [1], "w": [1]}), name="t", **described)
+    asked = lw.mean("x", weight="w"), lw.sum("x", weight="w"), lw.count(weight="w"), lw.count()
+    plan = source.plan(*asked, epsilon=2)
+    (part,) = plan.parts
+    assert part.measurement.form == "weighted mean"
+    assert part.measurement.names == ("above", "below", "missing", "rest")
+    total, weights, count = plan.forecasts[1:]
+    for forecast, most in ((total, 4 * 10), (weights, 4), (count, 1)):
+        assert forecast.sensitivity == factor * most
+        assert forecast.scale == Fraction(factor * most, 2)
+    mean, *_ = plan.forecasts
+    assert mean.assumes == "1,000 rows, with half of the largest weight on average"
+    assert total.assumes == ""
+    (twice,) = [source.plan(*asked, epsilon=2, rows=rows).forecasts[0].margin for rows in (2000,)]
+    assert mean.margin == pytest.approx(2 * twice, rel=0.01)
+
+
+def test_the_computed_columns_of_a_plan_have_their_bounds_and_steps(source):
+    expression = "a / 7 + 0.1234567890123 * b"
+    plan = source.plan(f"SELECT AVG(2 * a), AVG({expression}) AS m FROM t WHERE a + b > 1", epsilon=1)
+    other, doubled = (each.to_dict() for each in plan.computed)
+    step = doubled.pop("step")
+    assert doubled == {"name": '2 * "a"', "expression": '2 * "a"', "low": "0", "high": "2"}
+    assert Fraction(step) == 2 * Fraction(plan.schema.columns["a"].grid.step)
+    assert set(other) == {"name", "expression", "low", "high", "step"}
+    assert Fraction(other["high"]) == pytest.approx(1 / 7 + 1.234567890123)
+    told = str(plan)
+    assert 'Computed: 2 * "a", from 0 to 2, in steps of ' in told
+    whole = lw.Source(pd.DataFrame({"n": [1]}), name="u", columns={"n": lw.number(0, 9, integer=True)}, epsilon=1)
+    assert 'Computed: 3 + "n", from 3 to 12.\n' in f"{whole.plan('SELECT AVG(n + 3) FROM u', epsilon=1)}\n"
+
+
+def test_a_computed_key_has_no_bounds():
+    columns = {"n": lw.number(0, 9, integer=True)}
+    source = lw.Source(pd.DataFrame({"n": [1]}), name="u", columns=columns, epsilon=1)
+    plan = source.plan("SELECT COUNT(*) FROM u GROUP BY CASE WHEN n > 4 THEN 'high' ELSE 'low' END", epsilon=1)
+    (key,) = plan.computed
+    assert set(key.to_dict()) == {"name", "expression"}
+    assert str(key) == f"Computed: {key.expression}."
