@@ -566,3 +566,19 @@ def test_a_file_of_quotes_takes_bounded_memory(read, tmp_path):
     finally:
         tracemalloc.stop()
     assert peak < 300e6
+
+
+@pytest.mark.parametrize(
+    ("text", "ended", "whole"),
+    [
+        (b"a,b\n1,2\n3", False, b"a,b\n1,2\n"),
+        (b"a,b\n1,2\n3", True, b"a,b\n1,2\n3"),
+        (b'a,b\n1,"x\ny"\n3', False, b'a,b\n1,"x\ny"\n'),
+        (b'a,b\n1,"x\ny', False, b"a,b\n"),
+        (b'a,b\n1,"x\ny', True, None),
+        (b"a,b", False, b""),
+        (b"a,b", True, b"a,b"),
+    ],
+)
+def test_of_the_beginning_of_a_file_whole_records_are_looked_at(text, ended, whole):
+    assert records.whole_records(text, ended, TextForm()) == whole

@@ -303,3 +303,20 @@ def test_the_numbers_that_the_pages_tell(tmp_path):
     plan = plan_of(schema, [lw.cdf("income")])
     assert 17 <= plan.forecasts[0].margin * plan.rows <= 21
     assert lw.DiscreteLaplace(2).threshold("1e-8", 1) == 37  # docs/how-to/unknown-keys.md
+
+
+@pytest.mark.parametrize(
+    "asked", [(lw.min("x"), lw.max("x")), (lw.min("x"), lw.median("x"), lw.max("x")), (lw.max("x"),)]
+)
+@pytest.mark.usefixtures("frozen_noise")
+def test_the_bar_of_a_minimum_begins_at_the_lower_bound_and_that_of_a_maximum_ends_at_the_upper(asked, tmp_path):
+    rows = pd.DataFrame({"x": list(range(100, 200)) * 20})
+    described = {"columns": {"x": lw.number(0, 300, integer=True)}, "epsilon": 1000, "ledger": tmp_path / "l"}
+    (row,) = lw.Source(rows, name="t", **described).release(*asked, epsilon=1000).to_dict()["rows"]
+    bars = {name: (cell["low"], cell["value"], cell["high"]) for name, cell in row.items()}
+    if "min_x" in bars:
+        assert bars["min_x"][0] == 0
+        assert bars["min_x"][1:] == pytest.approx((100, 100), abs=2)
+    assert bars["max_x"][2] == 300
+    assert bars["max_x"][:2] == pytest.approx((199, 199), abs=2)
+    assert bars.get("median_x", (149, 149, 150)) == pytest.approx((149, 149, 150), abs=2)

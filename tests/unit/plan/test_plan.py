@@ -91,3 +91,15 @@ def test_a_computed_key_has_no_bounds():
     (key,) = plan.computed
     assert set(key.to_dict()) == {"name", "expression"}
     assert str(key) == f"Computed: {key.expression}."
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_all_bars_at_once_share_what_may_fail_among_statistics_and_hold_for_all_groups(source, number):
+    keys = lw.keys("x", "y", "z", "u")
+    grouped = lw.Source(pd.DataFrame({"k": ["x"], "v": [1.0]}), name="t", columns={"k": keys, "v": lw.number(0, 1)})
+    asked = (lw.count(), lw.mean("v"), lw.sum("v"))[:number]
+    plan = grouped.plan(*asked, by="k", epsilon=1)
+    sure = Fraction(19, 20)
+    assert plan.each_confidence(sure, False) == (sure, 1)
+    assert plan.each_confidence(sure, True) == (1 - Fraction(1, 20) / number, 4)
+    assert all(each.margin < each.simultaneous_margin for each in plan.forecasts)

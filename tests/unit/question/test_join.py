@@ -10,8 +10,10 @@ import pytest
 
 import lapwing as lw
 from lapwing import errors
+from lapwing.engine.dialect import DUCKDB
 from lapwing.question.join import Content, columns_needed, described_joins, joins_read, own_columns
 from lapwing.release.recall import recall
+from lapwing.release.rows_per_person import plan_rows_per_person
 
 COLUMNS = {
     "cost": lw.number(0, 100),
@@ -347,3 +349,21 @@ def test_the_plan_prints_the_join_and_other_engines_are_refused(tmp_path):
     assert "LEFT JOIN join_0" in plan.to_sql("postgres")
     with pytest.raises(errors.InvalidSource, match="joins, which are not written for bigquery"):
         plan.to_sql("bigquery")
+
+
+def test_a_check_finds_the_cells_of_a_joined_column_that_has_another_name_there(tmp_path):
+    there = pd.DataFrame({"id": ["p", "q", "r"], "years": [50, 200, 30]})
+    found = lw.check(visits(tmp_path, patients(there, columns={"age": "years"})))
+    assert [line.split() for line in str(found).splitlines() if line.lstrip().startswith("age ")] == [
+        ["age", "integer", "all", "none", "none", "none", "many", "none", "join", "1"]
+    ]
+
+
+def test_for_rows_per_person_another_joined_table_is_another_question(tmp_path):
+    ids = {"rows_per_person": None}
+    plain = visits(tmp_path, **ids)
+    there = pd.DataFrame({"id": ["p"], "age": [50], "other": ["p"]})
+    once, other = (visits(tmp_path, patients(there, person=person), **ids) for person in ("id", "other"))
+    asked = [plan_rows_per_person(each.schema, epsilon=1).on(DUCKDB).question() for each in (plain, once, other)]
+    assert asked[0] != asked[1] != asked[2] != asked[0]
+    assert "joins" not in asked[0]

@@ -3,6 +3,7 @@
 import itertools
 import random
 
+import pandas as pd
 import pytest
 
 import lapwing as lw
@@ -347,3 +348,18 @@ def test_tables_with_very_many_margins_are_refused(table):
     schema = make_schema("t", {f"c{i}": lw.keys(1) for i in range(40)}, None, None, "add_remove", None)
     with pytest.raises(errors.RequestError, match="tables and of their margins"):
         parse(f"SELECT COUNT(*) FROM t GROUP BY GROUPING SETS (({table}), ())", schema)
+
+
+@pytest.mark.parametrize(
+    ("tables", "number"),
+    [
+        (["abcdefghijkl", "m"], "4,096"),
+        (["abcdefghijkl", "bcdefghijklm"], "4,096"),
+        (["abcdefghijk", "bcdefghijkl"], "3,072"),
+    ],
+)
+def test_tables_with_too_many_margins_are_refused_with_their_number(tables, number):
+    columns = {name: lw.keys("0") for name in "abcdefghijklm"}
+    source = lw.Source(pd.DataFrame({"a": ["0"]}), name="t", columns=columns, epsilon=1)
+    with pytest.raises(errors.TooLarge, match=f"margins.* is {number}, and at most 2,048 is possible"):
+        source.plan(lw.count(), by=lw.sets(*map(tuple, tables)), epsilon=1)
