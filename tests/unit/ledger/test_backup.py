@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from lapwing import errors
 from lapwing.cli.main import main
+from lapwing.ledger import backup
 from lapwing.ledger.backup import back_up, restore
 from lapwing.ledger.ledger import Ledger
 
@@ -237,3 +238,21 @@ def test_the_commands_copy_and_put_back(tmp_path, monkeypatch):
     Path("visits.ledger").unlink()
     run("ledger", "visits.ledger", "restore", "copy", "--head", head)
     assert Ledger.open("visits.ledger").head == head
+
+
+def test_nobody_charges_between_the_look_at_a_ledger_and_its_replacement(ledger, where, tmp_path, monkeypatch):
+    """Such a charge would be lost with the ledger that is replaced."""
+    back_up(ledger, tmp_path / "copy")
+    look, refused = backup._lost, []
+
+    def late(own, copied, turn):
+        lost = look(own, copied, turn)
+        with pytest.raises(errors.LedgerError, match="is busy") as caught:
+            Ledger.open(where, wait="0.1").charge("late", "0.1")
+        refused.append(caught)
+        return lost
+
+    monkeypatch.setattr(backup, "_lost", late)
+    restore(where, tmp_path / "copy")
+    assert len(refused) == 1
+    assert ledger.budget().spent == F(1, 2)

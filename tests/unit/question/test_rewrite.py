@@ -3,6 +3,7 @@
 import random
 import time
 
+import pandas as pd
 import pytest
 
 import lapwing as lw
@@ -122,3 +123,18 @@ def test_bombs_are_refused_quickly(what):
     with pytest.raises(errors.RequestError):
         read(BOMBS[what], SCHEMA)
     assert time.process_time() - start < 10  # a tenth of it is usual
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT cdf, COUNT(*) FROM t GROUP BY cdf",
+        "SELECT g, COUNT(*) FROM (SELECT cdf AS g FROM t) s GROUP BY g",
+        "SELECT cdf AS quantile_cont, COUNT(*) FROM t GROUP BY 1",
+        "WITH cdf AS (SELECT cdf FROM t) SELECT cdf, COUNT(*) FROM cdf GROUP BY cdf",
+    ],
+)
+def test_a_column_may_have_the_name_of_a_statistic(text):
+    columns = {"cdf": lw.keys("a", "b")}
+    plan = lw.Source(pd.DataFrame({"cdf": ["a"]}), name="t", columns=columns, epsilon=1).plan(text, epsilon=1)
+    assert plan.query.text == 'SELECT COUNT(*) FROM "t" GROUP BY "cdf"'
