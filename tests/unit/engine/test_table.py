@@ -139,3 +139,9 @@ def test_an_error_of_the_engine_is_told_without_its_text(table, caplog):
         table.guarded("failed", "", lambda: (_ for _ in ()).throw(Problem("is gone", "Look again.")))
     assert "Look again." in str(caught.value)
     assert caught.value.__context__ is None
+
+
+def test_only_a_csv_file_leaves_the_types_of_its_cells_open(table, tmp_path):
+    pd.DataFrame({"x": [0.5]}).to_csv(tmp_path / "t.csv", index=False)
+    csv = lw.Source(tmp_path / "t.csv", name="t", columns={"x": lw.number(0, 1)})._table
+    assert (table.is_csv, csv.is_csv) == (False, True)

@@ -367,3 +367,13 @@ def test_for_rows_per_person_another_joined_table_is_another_question(tmp_path):
     asked = [plan_rows_per_person(each.schema, epsilon=1).on(DUCKDB).question() for each in (plain, once, other)]
     assert asked[0] != asked[1] != asked[2] != asked[0]
     assert "joins" not in asked[0]
+
+
+def test_a_look_up_is_read_once_also_if_it_changes_meanwhile(tmp_path):
+    file = tmp_path / "regions.csv"
+    pd.DataFrame(REGIONS).to_csv(file, index=False)
+    source = visits(tmp_path, regions(file))
+    before = described_joins(source.schema, ["region"])
+    pd.DataFrame({**REGIONS, "region": ["south", "south"]}).to_csv(file, index=False)
+    assert described_joins(source.schema, ["region"]) == before
+    assert described_joins(visits(tmp_path, regions(file)).schema, ["region"]) != before
