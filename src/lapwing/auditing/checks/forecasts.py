@@ -6,6 +6,7 @@ chance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import count
@@ -17,6 +18,7 @@ import numpy as np
 from ...errors import LapwingError
 from ...exact import NANO
 from ...measure.cells import column
+from ...measure.selection import PARTS
 from ...plan.plan import Forecast, Plan
 from ...plan.planning import make_plan
 from ...question import query
@@ -39,6 +41,7 @@ def forecasts(room: Room) -> Iterator[Finding]:
     random = Random(SEED)
     yield _aimed(room, random, 60 if room.deep else 4)
     yield from _expected(room)
+    yield _by_formula(room)
     yield from _private_bounds(room, random)
     yield _found_keys(room, random)
     yield _median_bars(room)
@@ -158,6 +161,61 @@ def _unexpected(made: Release, forecast: Forecast) -> str | None:
         if not fine:
             return f"±{half:.6g}, where ±{margin:.6g} was expected"
     return None
+
+
+# --- expected errors, by formula ---
+
+_WIDTH = 30
+_LEVELS: tuple[tuple[float, ...], ...] = ((0.5,), (0.1,), (0,), (1,), (0, 1), (0.2, 0.5, 0.7), (0, 0.3, 1))
+
+
+def _by_formula(room: Room) -> Finding:
+    """Errors that do not depend on the rows but on their number are those of the claims, written out again.
+
+    Means and variances: noise of one person's rows, as a share of all rows, exceeds ln(1/β) with probability β.  A
+    deviation is taken to be a quarter of the range.  Ranks: claim Q4.
+    """
+    columns = {"z": number(-10, _WIDTH - 10, integer=True), "k": keys("a", "b")}
+    people = {"person": "p", "rows_per_person": 3}
+    settings: tuple[tuple[dict[str, Any], int], ...] = (
+        ({}, 1), (people, 3), ({"neighbors": "change_one", **people}, 6),
+    )  # fmt: skip
+    wrong, tried = [], 0
+    for described, moved in settings:
+        source = room.source("none.parquet", columns=columns, **described)
+        for by, rows in ((None, 700), ("k", 4000)):
+            unlikely = -math.log(0.05) * 2 * moved / rows
+            due = {"mean": _WIDTH, "variance": _WIDTH**2, "std": 2 * _WIDTH}
+            for statistic in (query.mean("z"), query.variance("z"), query.std("z")):
+                (forecast,) = source.plan(statistic, by=by, epsilon="0.5", rows=rows).forecasts
+                tried += 1
+                if not math.isclose(forecast.margin, unlikely * due[statistic.kind], rel_tol=1e-3):
+                    wrong.append(f"{statistic.text}, {described}: ±{forecast.margin:.6g}")
+            for levels in _LEVELS:
+                asked = [query.quantile("z", level) for level in levels]
+                for interval in (True, False):
+                    plan = source.plan(*asked, by=by, epsilon=1, intervals=interval)
+                    for forecast, level in zip(plan.forecasts, levels, strict=True):
+                        most = math.ceil(_rank(level, levels, moved, "neighbors" in described, by is None, interval))
+                        tried += 1
+                        if forecast.margin != most:
+                            wrong.append(f"{forecast.statistic.text}, {described}: {forecast.margin} of {most} rows")
+    return Finding("expected errors, by their formulas", not wrong, all_right(wrong, tried))
+
+
+def _rank(level: float, levels: tuple[float, ...], moved: int, changed: bool, ungrouped: bool, interval: bool) -> float:
+    """Return by how many rows the rank of a quantile is off at most, with 95 % (claim Q4), for ε = 1."""
+    inner = sum(0 < each < 1 for each in levels)
+    extremes = len(levels) - inner
+    depth = inner.bit_length() + (min(extremes, 1) if inner else extremes)
+    each = (1 - ((6 if inner else 3) / 16 if interval else 0)) / depth
+    alone = len(levels) == 1
+    reach = 2 * max(level, 1 - level) * moved if alone else depth * 2 * moved
+    if alone and changed and ungrouped:
+        reach = moved
+    choices = math.log(_WIDTH + 1) + (0 if alone else math.log(PARTS)) + math.log(len(levels) / 0.05)
+    inside = math.ceil(2 * moved / each * (3 + math.log(_WIDTH + 1))) if level in (0, 1) else 0
+    return reach / each * choices + inside + depth - 1
 
 
 # --- private bounds ---

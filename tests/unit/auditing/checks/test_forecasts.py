@@ -7,6 +7,9 @@ import pytest
 from lapwing.auditing.checks import forecasts
 from lapwing.auditing.room import Room
 from lapwing.measure import public_n, selection
+from lapwing.measure.partition import Partition
+from lapwing.measure.quantiles import Quantiles
+from lapwing.measure.variances import Variance
 from lapwing.noise.distributions import DiscreteLaplace
 from lapwing.plan import planning
 from lapwing.plan.plan import Plan
@@ -37,6 +40,13 @@ def test_a_plan_that_is_too_hopeful_is_found(tmp_path, monkeypatch):
     whole = Plan.margin
     monkeypatch.setattr(Plan, "margin", lambda *asked: 0.8 * whole(*asked))
     assert len(failed(forecasts._expected(Room(tmp_path)))) == 4
+
+
+@pytest.mark.parametrize("kind", [Variance, Partition, Quantiles])
+def test_an_expected_error_that_is_off_by_a_hundredth_is_found(tmp_path, monkeypatch, kind):
+    whole = kind.margin
+    monkeypatch.setattr(kind, "margin", lambda *asked: 1.01 * whole(*asked))
+    assert not forecasts._by_formula(Room(tmp_path)).passed
 
 
 def test_a_bar_that_is_narrower_on_one_side_is_found(tmp_path, monkeypatch):
