@@ -62,8 +62,8 @@ quick: $(READY)  ## lint, layers and the fast tests: what a change needs first, 
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 -m "not slow" --durations 5 --durations-min 1
 
-test: $(READY)  ## run the tests; those of pages in a browser too, where there is a Chromium
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not long"
+test: $(READY)  ## run the tests, but for those of make long and make browser
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not long" --ignore tests/browser
 
 long: $(READY)  ## run the few tests that take long: crashes, large statistics, the built package; not those of make browser
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m long --ignore tests/browser
