@@ -23,7 +23,11 @@ from packaging.utils import canonicalize_name
 import lapwing as lw
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(p for p in ROOT.rglob("*.md") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
+PAGES = sorted(
+    page
+    for page in ROOT.rglob("*.md")
+    if not any(part.startswith(".") or part == "build" for part in page.relative_to(ROOT).parts)
+)
 
 PAGES_OF_SERVER = ROOT / "src/lapwing/server/pages"
 OTHERS = [p for p in PAGES if p.parent.name not in ("tutorial", "how-to")]
