@@ -65,7 +65,7 @@ quick: $(READY)  ## lint, layers and the fast tests: what a change needs first, 
 test: $(READY)  ## run the tests, but for those of make long and make browser
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m "not long" --ignore tests/browser
 
-long: $(READY)  ## run the few tests that take long: crashes, large statistics, the built package; not those of make browser
+long: $(READY)  ## run the tests that take long: Spark, crashes, large statistics, the built package; not those of make browser
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m long --ignore tests/browser
 
 oldest: $(OLDEST)/.ready  ## run the fast tests with the oldest versions that pyproject.toml allows

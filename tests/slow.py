@@ -196,7 +196,6 @@ LONG = (
     "tests/claims/test_discover.py::test_K3_a_person_moves_at_most_l_counts_by_one_each",
     "tests/claims/test_names.py::test_E0_the_declared_column_is_read_or_the_table_is_refused",
     "tests/claims/test_reading.py::test_E0_one_odd_cell_changes_no_other_in_pandas",
-    "tests/engines/test_checks.py::test_one_person_moves_answers_as_far_as_declared_on_spark",
     "tests/engines/test_postgres.py::test_T24_a_database_that_is_not_utf8_is_refused",
     "tests/test_chance.py::test_soak_repeats_tests_and_counts_failures",
     "tests/unit/auditing/checks/test_identity.py::test_a_part_that_is_not_in_the_question",
@@ -246,5 +245,6 @@ def is_slow(item):
 
 
 def is_long(item):
-    """Say whether a test is left out by -m "not long"."""
-    return item.nodeid.startswith(LONG)
+    """Say whether a test is left out by -m "not long": those on Spark are, which start a Java machine."""
+    spark = item.nodeid.startswith("tests/engines/") and "spark" in item.nodeid
+    return spark or item.nodeid.startswith(LONG)
