@@ -88,7 +88,8 @@ def _prepare() -> None:
             stream.reconfigure(errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         for ending in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(ending, lambda number, _: sys.exit(128 + number))
+            if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
+                signal.signal(ending, lambda number, _: sys.exit(128 + number))
 
 
 sensitivity_option: Decorator = click.option(

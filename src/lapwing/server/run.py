@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -24,9 +25,10 @@ _WAITING = 2048
 
 
 def serve(settings: Settings, tell: Callable[[str], object]) -> None:
-    """Serve sources until SIGTERM or SIGINT; ``tell`` is told once where.
+    """Serve sources until SIGTERM, SIGHUP or SIGINT; ``tell`` is told once where.
 
-    The port is taken first: if that is refused, no source was opened and nothing was told.
+    The port is taken first: if that is refused, no source was opened and nothing was told.  Returning, the server has
+    answered and recorded all that it had begun: that is no failure, whatever the signal.
     """
     uvicorn: Any = library("uvicorn", "lapwing[server]")
     with ExitStack() as taken:
@@ -39,8 +41,12 @@ def serve(settings: Settings, tell: Callable[[str], object]) -> None:
         kind = "https" if settings.certificate else "http"
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         tell(f"Serving {', '.join(app.sources)} on {kind}://{host}:{settings.port}")
+        server = uvicorn.Server(config)
+        for ending in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
+                signal.signal(ending, server.handle_exit)  # uvicorn leaves SIGHUP alone, and repeats the others
         with suppress(KeyboardInterrupt):  # SIGINT, after all that was begun has ended
-            uvicorn.Server(config).run(sockets)
+            server.run(sockets)
 
 
 def _config(uvicorn: Any, app: Application, settings: Settings) -> Any:

@@ -5,8 +5,10 @@ import signal
 import socket
 import ssl
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
+import duckdb
 import pytest
 
 import lapwing as lw
@@ -33,8 +35,59 @@ def test_a_server_from_its_start_to_its_end(serve, folder):
     (failure,) = [line for line in logged if "status" not in line]
     assert failure["log"] == "lapwing.server"
     assert "there is no file" in failure["message"]
-    assert status in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
+    assert status == 0
     assert Ledger.open(folder / "visits.ledger").spent == Fraction(1, 2)
+
+
+LONG = "SELECT ward, MEDIAN(cost) AS m, MEDIAN(age) AS a, AVG(cost) AS c FROM visits GROUP BY ward"
+
+
+@pytest.fixture
+def long(folder):
+    """A table whose release takes a second."""
+    duckdb.sql(
+        "SELECT i AS patient, ['north', 'south', 'west'][1 + i % 3] AS ward, i % 90 AS cost, 20 + i % 60 AS age "
+        "FROM range(4_000_000) AS t(i)"
+    ).write_parquet(str(folder / "visits.parquet"))
+    source = folder / "visits.toml"
+    source.write_text(source.read_text().replace("visits.csv", "visits.parquet"))
+    return folder
+
+
+def charges(folder):
+    return [each for each in Ledger.open(folder / "visits.ledger").entries() if each.kind == "charge"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_T56_a_signal_in_the_middle_of_a_charge_leaves_one_charge_one_answer_and_status_0(serve, long, number):
+    server = serve()
+    visits = server.connect("ana")["visits"]
+    visits.left()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(visits.sql, LONG, epsilon="0.5")
+        while not charges(long):
+            threading.Event().wait(0.01)
+        assert not asked.done()
+        status, said = server.end(number)
+        answer = asked.result(timeout=60)
+    assert (status, len(answer.rows)) == (0, 3)
+    assert [(each.epsilon, each.answered) for each in charges(long)] == [(Fraction(1, 2), True)]
+    logged = [json.loads(line) for line in said.splitlines()[1:]]
+    assert [each.get("status") for each in logged] == [200] * len(logged)
+    assert serve().connect("ana")["visits"].sql(LONG, epsilon="0.5").rows == answer.rows
+    assert len(charges(long)) == 1
+
+
+def test_a_server_started_by_nohup_stays_when_its_terminal_is_closed(serve):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        server = serve()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    server.process.send_signal(signal.SIGHUP)
+    threading.Event().wait(0.5)  # it would end in a tenth of that
+    assert server.connect("ana").sources == ["visits"]
+    assert server.end()[0] == 0
 
 
 def test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read(serve):
