@@ -1004,6 +1004,14 @@ MUTANTS = (
         "        if amount / NANO > left / NANO + 1e-9:\n",
     ),
     Mutant(
+        "a float sensitivity is read by its shortest decimal alone",
+        "T53",
+        "refusals/declarations",
+        "exact.py",
+        "    value = max(_readings(asked), default=None)\n    if value is None or not _between_powers(value, -900",
+        "    value = _number(asked)\n    if value is None or not _between_powers(value, -900",
+    ),
+    Mutant(
         "ε = 0 is accepted",
         "T16 T17",
         "ledgers/charged",

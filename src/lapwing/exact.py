@@ -1,6 +1,8 @@
 """Numbers from users: read once, on entry, exactly.
 
-A float means its shortest decimal text: 0.1 is 1/10.  ε has at most nine decimal places, so
+A float means its shortest decimal text: 0.1 is 1/10.  Where noise has to cover it (a sensitivity, a noise scale, the
+bounds that a sensitivity is computed from) it means that text or what it holds exactly, whichever needs more noise:
+data are floats too, and one may move an answer by all that a float holds.  ε has at most nine decimal places, so
 that budgets are sums of integers (nano-ε); a float with more, such as 0.1 + 0.2, is rounded down to nine, once,
 for both the charge and the noise.  What is not a number in range is refused here, so that every later function can
 rely on it.
@@ -69,6 +71,13 @@ def _number(asked: object) -> Fraction | None:
         return None
 
 
+def _readings(asked: object) -> list[Fraction]:
+    """Return the number as written and as held: they differ for floats; none if it is not a number."""
+    value = _number(asked)
+    held = getattr(asked, "as_integer_ratio", None)
+    return [] if value is None else [value] if held is None else [value, Fraction(*held())]
+
+
 def epsilon(asked: object) -> Fraction:
     """Return ε as a multiple of 1/10⁹ with 0 < ε ≤ 1000; a float is rounded down to one, never up."""
     value = _number(asked)
@@ -88,20 +97,19 @@ def delta(asked: object) -> Fraction:
 
 
 def sensitivity(asked: object) -> Fraction:
-    """Return a sensitivity Δ with 2^-900 ≤ Δ ≤ 2^900.
-
-    A float of 16 or 32 bits is taken exactly: its shortest text may be so much smaller that ε would be exceeded.
-    """
-    narrow = isinstance(asked, np.floating) and asked.dtype.itemsize < 8
-    value = _number(float(asked) if narrow else asked)  # type: ignore[arg-type]
+    """Return a sensitivity Δ with 2^-900 ≤ Δ ≤ 2^900: of the readings of a float, the larger."""
+    value = max(_readings(asked), default=None)
     if value is None or not _between_powers(value, -900, 900):
         raise InvalidSensitivity(asked)
     return value
 
 
 def scale(asked: object, *, array: bool = False) -> Fraction:
-    """Return a noise scale s with 2^-1000 ≤ s ≤ 2^1000, or ≤ 2^50 for draws that must fit int64."""
-    value = asked if type(asked) is Fraction else _number(asked)  # every draw comes here
+    """Return a noise scale s with 2^-1000 ≤ s ≤ 2^1000, or ≤ 2^50 for draws that must fit int64.
+
+    Of the readings of a float, it is the larger.
+    """
+    value = asked if type(asked) is Fraction else max(_readings(asked), default=None)  # every draw comes here
     if value is None or not _between_powers(value, -1000, 50 if array else 1000):
         raise InvalidScale(asked, array)
     return value
@@ -121,6 +129,12 @@ def bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
     return least, most
 
 
+def enclosing(low: object, high: object) -> tuple[Fraction, Fraction]:
+    """Return low and high with low < high: of the readings of a float, the outer."""
+    bounds(low, high)
+    return min(_readings(low)), max(_readings(high))
+
+
 def probability(asked: object) -> Fraction:
     """Return a probability between 10^-300 and 1 - 10^-300."""
     value = _number(asked)
@@ -130,8 +144,8 @@ def probability(asked: object) -> Fraction:
 
 
 def whole(asked: object, name: str, most: int | None = 10**18, least: int = 1) -> int:
-    """Return a whole number from ``least`` to ``most``; None is no limit."""
-    value = _number(asked)
+    """Return a whole number from ``least`` to ``most``; None is no limit.  Of a float, it is what the float holds."""
+    value = next(reversed(_readings(asked)), None)
     if value is None or value.denominator != 1 or value < least or (most is not None and value > most):
         limit = f", {least} or larger"
         if most is not None:

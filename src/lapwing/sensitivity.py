@@ -6,7 +6,8 @@ change_one (bounded DP): neighbors have the same number n of rows and differ in 
 The sensitivity of f is the largest L1 distance |f(x) - f(x')| over all neighbors x, x' with values in
 [L, U], R = U - L.  Each entry below is that number exactly (S6: the least upper bound, rounded up), and
 comes with a witness: a pair of neighbors that attains it.  The mean and the proportion of an empty table
-count as the middle of the range, its variance and standard deviation as 0.
+count as the middle of the range, its variance and standard deviation as 0.  A bound that is a float counts as written
+or as held, whichever is further out.
 
             add_remove      change_one
 Claim S1    1               0               count
@@ -55,7 +56,7 @@ def proportion(n: int | None = None, *, neighbors: Neighbors = "add_remove") -> 
 
 def sum(low: Number, high: Number, *, neighbors: Neighbors = "add_remove") -> Fraction:
     """Return the sensitivity of a sum of values in [low, high] (claim S3)."""
-    low, high = exact.bounds(low, high)
+    low, high = exact.enclosing(low, high)
     return high - low if _changes_one(neighbors) else max(abs(low), abs(high))
 
 
@@ -65,20 +66,20 @@ def mean(low: Number, high: Number, n: int | None = None, *, neighbors: Neighbor
     n, the number of rows, matters only under change_one, where it is public.  Under add_remove, the default, it is
     private, and the sensitivity is the largest over tables of every size.
     """
-    low, high = exact.bounds(low, high)
+    low, high = exact.enclosing(low, high)
     return (high - low) / _rows(n, neighbors)
 
 
 def variance(low: Number, high: Number, n: int | None = None, *, neighbors: Neighbors = "add_remove") -> Fraction:
     """Return the sensitivity of the variance, the mean squared distance from the mean (claim S5); n as for mean."""
-    low, high = exact.bounds(low, high)
+    low, high = exact.enclosing(low, high)
     n = _rows(n, neighbors)
     return (high - low) ** 2 * Fraction(n - 1, n * n)
 
 
 def std(low: Number, high: Number, n: int | None = None, *, neighbors: Neighbors = "add_remove") -> Fraction:
     """Return the sensitivity of the standard deviation (claim S6), rounded up by less than 2^-60·R; n as for mean."""
-    low, high = exact.bounds(low, high)
+    low, high = exact.enclosing(low, high)
     n = _rows(n, neighbors)
     root = math.isqrt((n - 1) << 120)
     root += root * root < (n - 1) << 120
@@ -128,7 +129,7 @@ def _rows(n: int | None, neighbors: str) -> int:
 
 
 def _range(low: Number, high: Number, neighbors: str) -> Fraction:
-    low, high = exact.bounds(low, high)
+    low, high = exact.enclosing(low, high)
     _changes_one(neighbors)
     return high - low
 

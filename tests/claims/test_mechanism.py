@@ -77,6 +77,25 @@ def test_M2_grid_indices_move_by_no_more_than_is_paid_for(pairs, sensitivity, ep
         assert steps <= paid == sensitivity // g + d
 
 
+FINE = [k * 2.0**-60 for k in range(1, 3000)]
+
+
+def test_T53_M2_two_floats_as_far_apart_as_a_float_sensitivity_move_no_further_than_is_paid_for():
+    """The decimal of 1,271 of these floats is below them by enough to lose a step; of an odd number, one is moved."""
+    odd = 0
+    for apart in FINE:
+        grid = lw.LaplaceMechanism(apart, "0.0001").grid()
+        one = grid.step / 2  # halves are rounded to even
+        other = one + apart
+        assert F(other) - F(one) == F(apart)
+        indices = [_index(grid, value) for value in (one, other)]
+        assert indices == [round(F(value) / F(grid.step)) for value in (one, other)]
+        assert abs(indices[1] - indices[0]) <= grid.scale / 10_000
+        assert F(apart) // F(grid.step) + 1 <= grid.scale / 10_000
+        odd += indices[1] - indices[0] == grid.scale / 10_000 and F(repr(apart)) < F(apart)
+    assert odd > 100
+
+
 def _index(grid: module.Grid, value: float) -> F:
     """Return the grid index as the array path computes it, from an output without noise."""
     released = grid.release_array(np.array([value]), _Silent())

@@ -40,9 +40,36 @@ def test_what_is_no_number_is_refused(written):
         exact.rational(written)
 
 
-@pytest.mark.parametrize("narrow", [np.float16(0.0654), np.float32(0.1)])
-def test_a_sensitivity_is_never_read_below_its_value(narrow):
-    assert exact.sensitivity(narrow) == F(repr(float(narrow))) > exact.rational(narrow)
+LONG = np.longdouble
+FLOATS = [
+    *(0.1, 0.7, 2.1, 2.0**-60, 2.0**70, np.float64(0.1), np.float32(0.1), np.float32(0.7), np.float32(2.0**70)),
+    *(np.float16(0.0654), np.float16(0.7), LONG("0.1"), LONG("0.7"), LONG(2) ** 70),
+]
+
+
+@pytest.mark.parametrize("asked", FLOATS, ids=lambda each: f"{type(each).__name__}-{each}")
+def test_T53_what_noise_must_cover_is_read_neither_below_its_text_nor_below_what_the_float_holds(asked):
+    held, text = F(*asked.as_integer_ratio()), F(np.format_float_positional(asked))
+    larger, other = max(held, text), float(asked) * 2
+    assert exact.rational(asked) == text
+    assert exact.sensitivity(asked) == exact.scale(asked) == lw.sensitivity.vector(asked) == larger
+    assert lw.LaplaceMechanism(asked, 1).scale == lw.DiscreteLaplace(asked).scale == lw.Laplace(asked).scale == larger
+    for of in (lw.sensitivity.maximum, lw.sensitivity.sum):
+        assert of(0, asked, neighbors="change_one") == of(-asked, 0, neighbors="change_one") == larger
+    assert lw.sensitivity.sum(asked, other) == max(F(other), F(repr(other)))
+    assert lw.sensitivity.maximum(asked, other) == max(F(other), F(repr(other))) - min(held, text)
+
+
+@pytest.mark.parametrize("asked", [np.float16(65504), np.float32(123456789), 2.0**59, 3.0, np.float64(10**17)])
+def test_T53_a_number_of_rows_is_what_its_float_holds(asked):
+    assert exact.whole(asked, "n") == int(asked)
+    assert lw.sensitivity.mean(0, 1, asked, neighbors="change_one") == F(1, int(asked))
+
+
+@pytest.mark.parametrize("low", [0.1, 0.7, np.float32(0.1)])
+def test_T16_bounds_of_which_a_float_holds_less_than_it_says_are_still_no_range(low):
+    with pytest.raises(errors.InvalidBounds):
+        lw.sensitivity.sum(low, low)
 
 
 @pytest.mark.parametrize("asked", ["0.000000001", 1000, 0.1, F(1, 8)])

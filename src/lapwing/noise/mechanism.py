@@ -6,8 +6,9 @@ independent integer Laplace noise of scale Δ/ε (claim N1) is ε-differentially
 Claim M2 (floats).  A float is rounded to the grid g·ℤ, g a power of two.  If neighbors move d floats by
 at most Δ in L1, their grid indices move by at most floor(Δ/g) + d, and M1 applies to the indices with that
 sensitivity.  Every output is g times an integer (rounded to float64 when beyond 2^53), whatever the value.
-With g ≤ Δ/(ε·2^20) and g ≤ Δ/(d·2^10) the grid adds at most one part in 2^10 to the noise; it is coarser, and costs
-more, only where d/ε is above 2^39 and the noise would not fit int64.
+A Δ that is given as a float is its shortest decimal or what it holds exactly, whichever is larger: two floats that far
+apart may else move a step more than is paid for.  With g ≤ Δ/(ε·2^20) and g ≤ Δ/(d·2^10) the grid adds at most one part
+in 2^10 to the noise; it is coarser, and costs more, only where d/ε is above 2^39 and the noise would not fit int64.
 
 Claim M3 (randomized response).  Every bit is flipped with probability exactly 1/(1 + e^ε), independently: each
 person's bit is ε-differentially private, even against the collector of the answers (local differential privacy).

@@ -66,14 +66,14 @@ def _parameters(random: Random, tries: int) -> Finding:
         kinds: tuple[Any, ...] = (int, float, str, Fraction, Decimal, np.int8, np.uint8, np.int16, np.int64, np.float64)
         written: list[tuple[Any, Fraction]] = [(kind(top), Fraction(top)) for kind in kinds]
         written += [(f"{top}/7", Fraction(top, 7)), (f"{top}e-3", Fraction(top, 1000)), (top / 8, Fraction(top, 8))]
-        narrow = [kind(top / 7) for kind in (np.float32, np.float16)]
-        written += [(each, Fraction(float(each))) for each in narrow]
+        rounded = [kind(top / 7) for kind in (float, np.float32, np.float16)]
+        written += [(each, max(Fraction(str(each)), Fraction(float(each)))) for each in rounded]
         budgets: list[tuple[Any, Fraction]] = [(epsilon, Fraction(epsilon)), (str(epsilon), Fraction(epsilon))]
         budgets += [(Fraction(epsilon, 8), Fraction(epsilon, 8)), (epsilon / 7, Fraction(epsilon * 10**9 // 7, 10**9))]
         for given, delta in written:
             for asked, budget in budgets:
                 made, number = LaplaceMechanism(given, asked), number + 1
-                right = abs(made.scale * budget / delta - 1) < Fraction(1, 10**14) and made.epsilon == budget
+                right = made.scale * budget == delta and made.epsilon == budget
                 wrong += [] if right else [f"Δ = {given!r}, ε = {asked!r}: scale {made.scale}"]
     return Finding(f"Δ and ε, however they are written (seed {SEED})", not wrong, all_right(wrong, number))
 

@@ -98,13 +98,14 @@ def _budgets() -> Cases:
 
 def _scales() -> Cases:
     sensitive, scale = Denied("Sensitivity"), Denied("Noise scale")
-    narrow = F(float(np.float32(0.1)))
+    floats = (0.1, 0.7, np.float64(0.1), np.float32(0.1), np.float32(0.7), np.float16(0.0654))
     return [
         (lambda: exact.sensitivity(1), F(1)),
-        (lambda: exact.sensitivity(0.1), F(1, 10)),
-        (lambda: exact.sensitivity(np.float64(0.1)), F(1, 10)),
-        (lambda: exact.sensitivity(np.float32(0.1)), F(repr(float(narrow)))),
-        (lambda: exact.sensitivity(np.float16(0.1)), F(repr(float(np.float16(0.1))))),
+        *[
+            (lambda read=read, each=each: read(each), max(F(str(each)), F(float(each))))
+            for read in (exact.sensitivity, exact.scale)
+            for each in floats
+        ],
         (lambda: exact.sensitivity(_HUGE), _HUGE),
         (lambda: exact.sensitivity(_TINY), _TINY),
         *[
