@@ -185,8 +185,8 @@ def _stages(plan: Plan, made: Release, answer: str, entries: tuple[int, ...]) ->
             lines.append(f"     {part.measurement.explanation(plan.setting(part, rows))}")
         else:
             lines += _of_tables(plan.several, part)
-    named = [each for each in plan.query.statistics if each.name != each.default_name]
-    lines += [f"     {each.text} is shown as {each.name}" for each in named]
+    named = [each for each in plan.query.statistics if each.name != each.default_name or each.shown_text != each.text]
+    lines += [f"     {each.shown_text} is shown as {each.name}" for each in named]
     for statistic in plan.query.statistics:
         lines += _instead(plan, statistic)
     how = "and public parameters alone (claim R1)"

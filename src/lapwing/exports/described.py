@@ -124,7 +124,7 @@ def _type(values: Sequence[object]) -> Type:
 def _number_columns(
     answer: Answer, about: Mapping[str, Mapping[str, Any]], first: Mapping[str, Sequence[Any]]
 ) -> list[ExportColumn]:
-    texts = {str(each.name): each.text for each in plan_of(answer).query.statistics}
+    texts = {str(each.name): each.shown_text for each in plan_of(answer).query.statistics}
     found = []
     for name in texts:
         if name not in about:  # a comparison leaves out what cannot be compared

@@ -23,7 +23,7 @@ def about_statistic(plan: Plan, statistic: Statistic) -> dict[str, str]:
     column = plan.schema.columns.get(statistic.column or "")
     if column is None or statistic.kind == "people":
         return {}
-    unit = None if statistic.kind in _WITHOUT_UNIT else column.unit
+    unit = None if statistic.kind in _WITHOUT_UNIT or statistic.times != 1 else column.unit
     if unit is not None and statistic.kind == "variance":
         unit = f"{unit}²" if unit.isalpha() else f"({unit})²"
     return _given(column.title, unit)

@@ -262,12 +262,15 @@ class Plan:
 
     def margin(self, statistic: Statistic, confidence: Fraction, groups: int = 1) -> float:
         """Return the half-width of the error bar, for a confidence over this many independent groups at once."""
-        parts = self.answering(statistic)
-        if not parts:
+        if not self.answering(statistic):
             return 0.0
         if self.several is not None:
             tables = self.several.asked
             return max(self.several.margin(statistic, table, confidence) for table in tables)
+        return self._margin(statistic, confidence, groups) * statistic.stretch
+
+    def _margin(self, statistic: Statistic, confidence: Fraction, groups: int) -> float:
+        """Return the half-width of the error bar of what is measured in one table."""
         if statistic.parts:
             return expected_margin(self, statistic, confidence, groups)
         if statistic.is_linear:
@@ -275,7 +278,7 @@ class Plan:
             if not self.is_integer(statistic):
                 return margin
             return integer_margin(margin, self.is_truly_integer(statistic))
-        part = self.parts[parts[0]]
+        part = self.parts[self.answering(statistic)[0]]
         return part.measurement.margin(statistic, self.setting(part), confidence, groups)
 
     @cached_property
@@ -294,11 +297,12 @@ class Plan:
         if statistic.parts:
             assumes = f"{rows_assumed(setting)}, values in the middle of their bounds"
             expected = expected._replace(claim="G2", assumes=assumes)
+        times = abs(statistic.times) if statistic.is_linear else 1
         return Forecast(
             statistic,
             expected.claim,
-            expected.sensitivity,
-            expected.scale,
+            expected.sensitivity * times,
+            expected.scale * times,
             self.margin(statistic, *self.each_confidence(self.confidence, False)),
             self.margin(statistic, *self.each_confidence(self.confidence, True)),
             expected.assumes,
@@ -379,7 +383,7 @@ class Plan:
         return [
             [
                 str(each.statistic.name),
-                each.statistic.text,
+                each.statistic.shown_text,
                 short(each.sensitivity),
                 short(each.scale) if self.several is None else "by table",
                 each.bar_text(each.margin),
@@ -410,9 +414,15 @@ class Plan:
         return "\n".join(lines if self.lacking is None else [*lines, self.lacking])
 
 
-def level_of(statistic: Statistic) -> dict[str, str]:
-    """Return the level of a quantile, for JSON, and nothing for other statistics."""
-    return {} if statistic.level is None else {"level": exact.text(statistic.level)}
+def level_of(statistic: Statistic) -> dict[str, Any]:
+    """Return the level of a quantile, and how a number is shown, for JSON; nothing where there is none."""
+    return ({} if statistic.level is None else {"level": exact.text(statistic.level)}) | view_of(statistic)
+
+
+def view_of(statistic: Statistic) -> dict[str, Any]:
+    """Return how a number is scaled and rounded when it is shown, for JSON; nothing if it is not."""
+    times = {} if statistic.times == 1 else {"times": exact.text(statistic.times)}
+    return times | ({} if statistic.digits is None else {"digits": statistic.digits})
 
 
 def bar_confidence(asked: Number) -> Fraction:

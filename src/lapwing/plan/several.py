@@ -280,7 +280,8 @@ class SeveralTables:
 
     def margin(self, statistic: Statistic, table: Axes, confidence: Fraction) -> float:
         """Return the half-width of the widest bar to expect in a table."""
-        return max(self._margin(statistic, table, node, confidence) for node, _ in self.laws(table))
+        widest = max(self._margin(statistic, table, node, confidence) for node, _ in self.laws(table))
+        return widest * statistic.stretch
 
     def _margin(self, statistic: Statistic, table: Axes, node: int, confidence: Fraction) -> float:
         if statistic.is_linear:

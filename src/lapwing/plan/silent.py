@@ -24,7 +24,7 @@ def half_range(plan: Plan, statistic: Statistic) -> float:
     if statistic.kind not in ("mean", "proportion", "ratio"):
         return math.inf
     low, high = public_range(plan, statistic)
-    return (high - low) / 2
+    return (high - low) / 2 * statistic.stretch
 
 
 def silences(plan: Plan) -> tuple[str, ...]:

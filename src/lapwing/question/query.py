@@ -67,7 +67,8 @@ class Statistic:
     column, or the expression, by which rows are weighted.  ``expression`` is what ``column`` is the text of, if it is
     not a declared column.  ``name`` is the name of its column in the release.  ``level`` is the level of a quantile,
     0 for the minimum and 1 for the maximum.  ``bins`` is the number of equally wide bins of a distribution function.
-    A ratio has two ``parts``, a numerator and a denominator, and a ``factor``.
+    A ratio has two ``parts``, a numerator and a denominator, and a ``factor``.  What is shown is the number ``times`` a
+    constant, with so many ``digits`` after the point: no part of the question, as little as its name.
     """
 
     kind: StatisticKind
@@ -84,6 +85,8 @@ class Statistic:
     factor: Fraction = Fraction(1)
     weight: str | Expression | None = None
     expression: Expression | None = None
+    times: Fraction = Fraction(1)
+    digits: int | None = None
 
     @property
     def weight_column(self) -> str | None:
@@ -131,8 +134,23 @@ class Statistic:
         return f"{_FUNCTIONS[self.kind]}({inside})"
 
     @property
+    def shown_text(self) -> str:
+        """What is shown of it, as SQL writes it."""
+        by = "" if self.times == 1 else f" / {self.times.denominator}"
+        scaled = f"{self.text}{by}" if self.times.numerator == 1 else f"{numeral(self.times)} * {self.text}"
+        return scaled if self.digits is None else f"ROUND({scaled}, {self.digits})"
+
+    @property
+    def stretch(self) -> float:
+        """How much wider its error bar is than that of what is measured; that of a quantile is in rows."""
+        return 1.0 if self.level is not None else abs(float(self.times))
+
+    @property
     def default_name(self) -> str:
         """The name of its column when the user gives none."""
+        if self.times != 1:
+            by = f"per_{self.times.denominator}" if self.times.numerator == 1 else f"times_{exact.text(self.times)}"
+            return f"{replace(self, times=Fraction(1)).default_name}_{by}"
         kind: str = self.kind
         if kind == "mean" and self.weight is not None and is_share(self.expression):
             return "proportion"

@@ -1,12 +1,14 @@
-"""Ratios of two counts or sums: ``lw.ratio`` and SQL's SUM(a) / SUM(b).
+"""Calculations with aggregates: ratios of two counts or sums (``lw.ratio``, SUM(a) / SUM(b)), 100 * AVG(x), ROUND.
 
 A constant factor, as in 100.0 * SUM(a) / SUM(b), multiplies the ratio after the noise.  NULLIF(…, 0) around the
-denominator and CAST(… AS DOUBLE) change nothing: the ratio is never computed from exact sums.
+denominator and CAST(… AS DOUBLE) change nothing: the ratio is never computed from exact sums.  A factor of one
+aggregate, and ROUND, say how the released number is shown: the question is about the aggregate itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -20,7 +22,8 @@ from .query import Statistic
 
 _LARGEST = Fraction(10**100)
 _REALS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL", "NUMERIC")
-_WRITE = "Write SUM(a) / SUM(b), SUM(a) / COUNT(*), or 100.0 * SUM(a) / SUM(b)."
+MOST_DIGITS = 15
+_WRITE = "Write SUM(a) / SUM(b), SUM(a) / COUNT(*), 100.0 * SUM(a) / SUM(b), or 100 * AVG(x)."
 
 
 def ratio(
@@ -52,18 +55,40 @@ def ratio(
     return Statistic("ratio", parts=(numerator, denominator), factor=by, error=wanted, name=name)
 
 
-def ratio_of(node: exp.Expression, aggregate: Callable[[exp.Expression], Statistic]) -> Statistic | None:
-    """Return the ratio that a node of SELECT is, or None if nothing is divided or multiplied there."""
-    node = _bare(node)
-    if not isinstance(node, exp.Div | exp.Mul):
-        return None
-    tops, bottoms, factor = _factors(node)
-    if len(tops) != 1 or len(bottoms) != 1 or not 1 / _LARGEST <= abs(factor) <= _LARGEST:
+def calculated(node: exp.Expression, aggregate: Callable[[exp.Expression], Statistic]) -> Statistic | None:
+    """Return what a node of SELECT calculates with aggregates, or None if it is one by itself."""
+    bare = _bare(node)
+    if isinstance(bare, exp.Round):
+        only(bare, "this", "decimals")
+        return replace(_unrounded(bare.this, aggregate), digits=_digits(bare.args.get("decimals")))
+    if not isinstance(bare, exp.Div | exp.Mul):
+        return None if bare is node else aggregate(bare)
+    tops, bottoms, factor = _factors(bare)
+    if len(tops) != 1 or len(bottoms) > 1 or not 1 / _LARGEST <= abs(factor) <= _LARGEST:
         raise UnsupportedQuery("this calculation with aggregates", _WRITE)
-    parts = aggregate(tops[0]), aggregate(_nonzero(bottoms[0]))
+    parts = tuple(_unrounded(each, aggregate) for each in (tops[0], *map(_nonzero, bottoms)))
+    if len(parts) == 1:
+        return replace(parts[0], times=factor)
     if not all(each.is_linear for each in parts):
         raise UnsupportedQuery("a ratio of something other than counts and sums", _WRITE)
     return Statistic("ratio", parts=parts, factor=factor)
+
+
+def _unrounded(node: exp.Expression, aggregate: Callable[[exp.Expression], Statistic]) -> Statistic:
+    """Return the statistic inside a calculation; only the whole of it can be rounded."""
+    inner = aggregate(node)
+    if inner.digits is not None:
+        raise UnsupportedQuery("ROUND inside a calculation", "Round the result: ROUND(100 * AVG(x), 1).")
+    return inner
+
+
+def _digits(node: exp.Expression | None) -> int:
+    """Return the digits after the point to which ROUND rounds; of a negative number, the zeros before it."""
+    digits = Fraction(0) if node is None else numeral(node)
+    if digits is None or digits.denominator != 1 or abs(digits) > MOST_DIGITS:
+        why = f"Write a whole number from -{MOST_DIGITS} to {MOST_DIGITS}: ROUND(AVG(x), 2)."
+        raise UnsupportedQuery("ROUND to a number of digits that is not a constant, or too large", why)
+    return int(digits)
 
 
 def _factors(node: exp.Expression) -> tuple[list[exp.Expression], list[exp.Expression], Fraction]:

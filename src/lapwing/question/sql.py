@@ -37,7 +37,7 @@ from .literals import check_expression, check_literals
 from .quantiles import quantile_of
 from .query import Condition, Query, Statistic, elementary, named, quoted
 from .quotes import refuse_quotes
-from .ratios import ratio_of
+from .ratios import calculated
 from .rewrite import plain
 from .schema import MOST_BINS, Column, Schema
 from .sets import MOST_KEYS, Keys, KeySets, KeyTable, canonical, check_cells, check_statistics, crossed
@@ -388,9 +388,9 @@ def _aliased(item: exp.Expression) -> tuple[str | None, exp.Expression]:
 
 def aggregate(node: exp.Expression, schema: Schema) -> Statistic:
     """Return the statistic that an aggregate asks for."""
-    divided = ratio_of(node, lambda each: aggregate(each, schema))
-    if divided is not None:
-        return divided
+    made = calculated(node, lambda each: aggregate(each, schema))
+    if made is not None:
+        return made
     node, where = _filtered(node, schema)
     if isinstance(node, exp.Count):
         only(node, "this", "big_int")

@@ -75,7 +75,7 @@ def _cut(
     """Return how a SELECT cuts its answer; ``names`` are the columns that a number may mean, by ``items`` of SELECT."""
     schema = with_derived(schema, query.derived)
     answer = answer_columns(query, schema)
-    statistics = {each.text: str(each.name) for each in query.statistics}
+    statistics = {each.text: str(each.name) for each in query.statistics if each.shown_text == each.text}
     titles = {key.casefold(): title for key, title in zip(query.by, query.titles or query.by, strict=True)}
     columns = titles | {name.casefold(): name for name in answer.columns}
     orders = select.args.get("having") is not None or select.args.get("order") is not None

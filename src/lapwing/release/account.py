@@ -75,7 +75,13 @@ _LEVELS = {Fraction(0): "minimum of {}", Fraction(1, 2): "median of {}", Fractio
 
 
 def words_of(plan: Plan, statistic: Statistic) -> str:
-    """Say what a statistic is."""
+    """Say what a statistic is, and how it is shown."""
+    times = "" if statistic.times == 1 else f", times {exact.text(statistic.times)}"
+    rounded = "" if statistic.digits is None else f", rounded to {statistic.digits} digits after the point"
+    return f"{_measured_words(plan, statistic)}{times}{rounded}"
+
+
+def _measured_words(plan: Plan, statistic: Statistic) -> str:
     if statistic.parts:
         return " divided by the ".join(words_of(plan, part) for part in statistic.parts)
     column = plan.schema.columns.get(statistic.column or "")
@@ -173,7 +179,7 @@ def sensitivities(plan: Plan) -> list[list[str]]:
     return [
         [
             str(each.statistic.name),
-            each.statistic.text,
+            each.statistic.shown_text,
             short(each.sensitivity),
             short(each.scale) if plan.several is None else "by table",
             claim_text(each.claim),

@@ -100,7 +100,7 @@ class Afterwards:
     def adding_up(self) -> set[str]:
         """The names of counts and sums whose tables add up to the last digit."""
         statistics = () if self.plan.several is None else self.plan.query.statistics
-        return {str(each.name) for each in statistics if each.is_linear}
+        return {str(each.name) for each in statistics if each.is_linear and each.shown_text == each.text}
 
     # --- other views of the same numbers ---
 

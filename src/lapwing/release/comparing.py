@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..plan.weighing import Weighing, cannot_be_negative, public_range, weighing
 from ..question.codes import Key, written
 from ..question.query import Statistic
 from .columns import KeyColumn
+from .quality import as_shown
 
 _LARGEST = 2**62
 
@@ -42,8 +43,24 @@ class Compared:
 
 def about_compared(plan: Plan, compared: Compared) -> dict[str, str]:
     """Return the title and the unit of differences and totals: those of the numbers they are made of."""
+    statistic = _alike(plan, compared)
+    return {} if statistic is None else about_statistic(plan, statistic)
+
+
+def as_compared(plan: Plan, compared: Compared) -> Compared:
+    """Return differences and totals as the numbers they are made of are shown: times a constant, and rounded."""
+    statistic = _alike(plan, compared)
+    if statistic is None:
+        return compared
+    ends = Estimate(*(np.array([end]) for end in (0.0, compared.low, compared.high)))
+    _, low, high = as_shown(statistic, ends)
+    return replace(compared, estimate=as_shown(statistic, compared.estimate), low=float(low[0]), high=float(high[0]))
+
+
+def _alike(plan: Plan, compared: Compared) -> Statistic | None:
+    """Return the statistic that was compared, if the result is a number of the same kind; ratios and shares are not."""
     (statistic,) = (each for each in plan.query.statistics if each.name == compared.name)
-    return about_statistic(plan, statistic) if compared.kind in ("difference", statistic.kind) else {}
+    return statistic if compared.kind in ("difference", statistic.kind) else None
 
 
 @dataclass(frozen=True, eq=False)

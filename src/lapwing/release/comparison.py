@@ -22,7 +22,7 @@ from ..plan.plan import bar_confidence
 from ..question.codes import Key, written
 from . import arrow, plots
 from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_values
-from .comparing import Compared, about_compared
+from .comparing import Compared, about_compared, as_compared
 from .files import in_place_of, write_parquet
 from .page import comparison_cell, comparison_page
 from .quality import Marks, bounded, marks, suppressed, told
@@ -66,8 +66,8 @@ class Comparison:
 
     @cached_property
     def compared(self) -> Sequence[Compared]:
-        """The numbers, and what they are."""
-        return self.made(self.confidence, self.simultaneous)
+        """The numbers, and what they are, as they are shown."""
+        return [as_compared(self.release.plan, each) for each in self.made(self.confidence, self.simultaneous)]
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:

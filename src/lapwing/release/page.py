@@ -16,7 +16,7 @@ from ..question.cut import WHOLE
 from . import account
 from .columns import KeyColumn, total_name
 from .legend import legend, percent
-from .quality import Marks, statistic_range
+from .quality import Marks, shown_range
 from .recorded import entries_text
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def number_heads(release: Release) -> list[NumberHead]:
     described = {each["name"]: each for each in release.columns}
     for statistic in plan.query.statistics:
         name = str(statistic.name)
-        low, high = statistic_range(plan, statistic)
+        low, high = shown_range(plan, statistic)
         if release.view == "nonnegative" and cannot_be_negative(plan, statistic):
             low = max(low, 0.0)
         about, bare = described[name], not described[name].get("interval", True)

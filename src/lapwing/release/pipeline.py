@@ -23,7 +23,7 @@ from ..ledger.ledger import Ledger
 from ..measure.cells import Progress, recorded
 from ..measure.measurement import Exact
 from ..noise.entropy import SYSTEM, Entropy
-from ..plan.plan import Plan
+from ..plan.plan import Plan, view_of
 from ..plan.several import described_strategy
 from ..question.join import described_joins
 from .result import Release
@@ -202,20 +202,22 @@ def as_recorded(plan: Plan, ledger: Ledger) -> dict[str, Any]:
 
 
 def _given_names(plan: Plan) -> dict[str, Any]:
-    """Return the names that were given to statistics and keys, and the order asked: the question itself has none."""
+    """Return the names, the order and the views that were asked: the question itself has none."""
     query = plan.query
     asked = list(dict.fromkeys(each.text for each in query.statistics))
     order = asked if asked != sorted(asked) else []
-    columns = {each.text: each.name for each in reversed(query.statistics) if each.name != each.default_name}
+    first = {each.text: each for each in reversed(query.statistics)}
+    columns = {text: each.name for text, each in first.items() if each.name != each.default_name}
+    views = {text: view for text, each in first.items() if (view := view_of(each))}
     titles = {key: title for key, title in zip(query.by, query.titles or query.by, strict=True) if title != key}
-    return {name: each for name, each in zip(_GIVEN, (columns, order, titles), strict=True) if each}
+    return {name: each for name, each in zip(_GIVEN, (columns, order, titles, views), strict=True) if each}
 
 
-_GIVEN = ("names", "order", "titles")
+_GIVEN = ("names", "order", "titles", "views")
 
 
 def unnamed(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recorded answer without the names and the order that the one who asked gave, for someone else."""
+    """Return a recorded answer without the names, the order and the views of the one who asked, for someone else."""
     return {name: each for name, each in answer.items() if name not in _GIVEN}
 
 

@@ -23,7 +23,7 @@ from .columns import KeyColumn, key_texts, total_name
 from .comparing import about_compared
 from .cutting import numbers
 from .legend import percent
-from .quality import NOISY, NOTHING, UNKNOWN, Marks, statistic_range
+from .quality import NOISY, NOTHING, UNKNOWN, Marks, shown_range
 from .recorded import entries_text
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _numbers(
     """Return what a chart shows of one statistic."""
     plan, name = release.plan, str(statistic.name)
     words = about_statistic(plan, statistic)
-    drawn = _drawn(release.estimates[name], marks, *statistic_range(plan, statistic), release.suppress)
+    drawn = _drawn(release.estimates[name], marks, *shown_range(plan, statistic), release.suppress)
     along = axis(name, words, titled=False)
     if statistic.kind == "cdf":
         along = "share of rows below" if statistic.weight is None else "share of the weight below"

@@ -9,7 +9,7 @@ Proof: docs/explanation/comparing.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,37 @@ def statistic_range(plan: Plan, statistic: Statistic) -> tuple[float, float]:
             most = (high - low) / 2
             return 0.0, most if statistic.kind == "std" else most**2
     return public_range(plan, statistic)
+
+
+def as_shown(statistic: Statistic, estimate: Estimate) -> Estimate:
+    """Return a number as it is shown: times a constant, and rounded, the ends of its bar away from it."""
+    value, low, high = estimate
+    if statistic.times != 1:
+        top, bottom = float(statistic.times.numerator), float(statistic.times.denominator)
+        value, low, high = (np.asanyarray(end, dtype=float) * top / bottom for end in estimate)
+        low, high = (high, low) if statistic.times < 0 else (low, high)
+    digits = statistic.digits
+    if digits is None or (digits >= 0 and value.dtype.kind == "i"):
+        return Estimate(value, low, high)
+    return Estimate(
+        _rounded(value, digits, 0.5, np.floor), _rounded(low, digits, 0, np.floor), _rounded(high, digits, 0, np.ceil)
+    )
+
+
+def _rounded(numbers: NDArray[Any], digits: int, half: float, way: Callable[[Floats], Floats]) -> Floats:
+    """Return numbers with so many digits after the point; those that have no more digits stay."""
+    unit = 10.0 ** abs(digits)
+    many = np.asanyarray(numbers, dtype=float)
+    many = many * unit if digits > 0 else many / unit
+    whole = np.where(np.abs(many) < 2.0**52, way(many + half), many)
+    return whole / unit if digits > 0 else whole * unit
+
+
+def shown_range(plan: Plan, statistic: Statistic) -> tuple[float, float]:
+    """Return the ends between which what is shown of a statistic must lie."""
+    ends = (np.array([end]) for end in statistic_range(plan, statistic))
+    _, low, high = as_shown(statistic, Estimate(np.zeros(1), *ends))
+    return float(low[0]), float(high[0])
 
 
 def suppressed(estimates: Mapping[str, Estimate], found: Mapping[str, Marks]) -> dict[str, Estimate]:

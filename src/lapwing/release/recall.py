@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from .. import exact
 from ..errors import InvalidParameter, InvalidSource, LapwingError, RequestError
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
@@ -20,6 +21,7 @@ from ..plan.several import recorded_strategy
 from ..question import sql
 from ..question.condition import condition_of, parsed
 from ..question.query import Condition, Query, Statistic, named
+from ..question.ratios import MOST_DIGITS
 from ..question.schema import Schema
 from .bounds import Bounds, plan_bounds
 from .discover import Discovery, KeyPlan, discovered, plan_keys
@@ -98,10 +100,19 @@ def _renamed(query: Query, entry: Entry) -> Query:
         return query
     shown = tuple(titles.get(key, key) for key in query.by)
     asked = [replace(each, name=names.get(each.text)) for each in _in_order(query.statistics, answer.get("order"))]
+    views = view if isinstance(view := answer.get("views"), dict) else {}
     try:
-        return replace(query, statistics=named(asked, shown), titles=shown)
-    except RequestError:
+        seen = [_viewed(each, views[each.text]) if each.text in views else each for each in asked]
+        return replace(query, statistics=named(seen, shown), titles=shown)
+    except (AttributeError, OverflowError, RequestError, TypeError):
         return query
+
+
+def _viewed(statistic: Statistic, view: Mapping[str, Any]) -> Statistic:
+    """Return a statistic, scaled and rounded as it was shown when it was asked."""
+    digits = view.get("digits")
+    rounded = None if digits is None else exact.whole(digits, "digits", MOST_DIGITS, least=-MOST_DIGITS)
+    return replace(statistic, times=exact.finite(view.get("times", 1), "times"), digits=rounded)
 
 
 def _in_order(statistics: Sequence[Statistic], order: object) -> Sequence[Statistic]:

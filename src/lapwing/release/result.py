@@ -39,7 +39,7 @@ from .files import in_place_of, write_parquet
 from .groups import GroupKeys
 from .legend import legend, percent, protects
 from .page import release_cell, release_page
-from .quality import Marks, bounded, suppressed, told
+from .quality import Marks, as_shown, bounded, suppressed, told
 from .recorded import age, charged, cost, entries_text, modified_after
 from .several import SeveralEstimator
 from .texts import text_columns
@@ -159,12 +159,13 @@ class Release(Afterwards):
         return {}
 
     def _estimates(self, groups: Groups) -> dict[str, Estimate]:
-        names = [str(statistic.name) for statistic in self.plan.query.statistics]
+        statistics = self.plan.query.statistics
         if self.view == "nonnegative":
             estimates = self._estimator.without_negative(groups, rounded=self.rounded)
         else:
             estimates = self._estimator.of(groups)
-        found = dict(zip(names, map(bounded, estimates), strict=True))
+        pairs = zip(statistics, estimates, strict=True)
+        found = {str(statistic.name): bounded(as_shown(statistic, each)) for statistic, each in pairs}
         return suppressed(found, self._marks(groups)) if self.suppress else found
 
     @property

@@ -206,7 +206,7 @@ def _kept(what: str, entries: Sequence[Any], made: Release) -> Finding:
     wrong = [] if sum(shares) == 1 and min(shares) > 0 else [f"the shares are {tables['shares']}"]
     split = {name: Fraction(each) for name, each in entry.question["split"].items()}
     wrong += [] if sum(split.values()) == entry.epsilon else [f"ε is split into {entry.question['split']}"]
-    known = ("cells", "private", "names", "order", "titles")
+    known = ("cells", "private", "names", "order", "titles", "views")
     wrong += [f"{name} is recorded" for name in entry.answer if name not in known]
     for part, cells in zip(made.plan.parts, entry.answer["cells"], strict=True):
         for cell in cells:

@@ -20,7 +20,7 @@ def told(made: Made) -> dict[str, Any]:
     """Return everything that an answer says, besides when it was recorded and what is left."""
     passing = ("entry", "repeated", "recorded_at", "modified_at", "remaining", "remaining_delta")
     kept = {key: each for key, each in made.to_dict().items() if key not in passing}
-    named = ("names", "order", "titles")  # as they were given when it was recorded
+    named = ("names", "order", "titles", "views")  # as they were given when it was recorded
     return {**kept, "answer": {key: each for key, each in released(made).answer.items() if key not in named}}
 
 
