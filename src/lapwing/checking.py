@@ -212,23 +212,36 @@ def _checked(schema: Schema, table: Table, progress: Progress | None) -> SourceC
         advice += _advice(name, schema.columns[name], counts.columns[name], counts.rows, table.is_csv)
     if read.person is not None:
         advice += _about_people(schema, counts)
-    if counts.left_out:
-        what = "records are left out: they have too few fields, are too long, or have bytes that are not UTF-8"
-        todo = "Look at delimiter, quote, encoding and names of [file], and for JSON lines at the line breaks."
+    if counts.lost.records:
+        what = "records are left out: they have too few fields, or are too long"
+        todo = "Look at delimiter, quote and names of [file], and for JSON lines at the line breaks."
         advice.append(Advice(None, what, todo, not counts.rows))
+    if counts.lost.cells:
+        advice.append(_about_encoding(schema, table))
     partners = tuple((schema.joins[at].name, word(rows, counts.rows)) for at, rows in counts.partners.items())
     lone = [name for name, share in partners if share == WORDS[0] and counts.rows]
     advice += [
         Advice(None, f'no row has a partner in "{name}"', "Is it joined on the right column?", True) for name in lone
     ]
     advice.sort(key=lambda each: not each.wrong)
-    lost = word(counts.left_out, counts.rows + counts.left_out)
+    lost = word(counts.lost.records, counts.rows + counts.lost.records)
     about = SourceCheck(schema.name, counts.rows == 0, columns, tuple(advice), left_out=lost, partners=partners)
     if read.person is None:
         return about
     nobody, beyond = word(counts.rows - counts.with_person, counts.rows), word(counts.people_beyond, counts.people)
     most = schema.rows_per_person or 1
     return replace(about, person=schema.person, nobody=nobody, beyond=beyond, most=most, one_in=counts.one_in)
+
+
+def _about_encoding(schema: Schema, table: Table) -> Advice:
+    """Return what to do about cells that are not in the encoding; where nobody said it, it is the wrong one."""
+    what = f"cells are missing, since their bytes are not in the encoding {schema.file.encoding or 'utf-8'}"
+    todo = "Write the file anew in UTF-8, as JSON lines are."
+    if table.guesses_encoding:
+        todo = 'Say the right one in [file], most often encoding = "windows-1252"; `lapwing init` recognises it.'
+    elif schema.file.encoding is not None:
+        todo = "Is it the right one, or is the file damaged?  See encoding of [file]."
+    return Advice(None, what, todo, schema.file.encoding is None)
 
 
 def _home(schema: Schema, table: Table, name: str) -> tuple[Table, str]:

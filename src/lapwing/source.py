@@ -123,7 +123,8 @@ class Source(LedgerOfSource):
             raise InvalidParameter(joins, "joins", "a list of lw.join(…)")
         check_joins(replace(schema, joins=tuple(joins)))
         check_within(replace(schema, joins=tuple(joins)))
-        return replace(schema, joins=connect_joins(self._table, table, joins, schema.name))
+        connected = connect_joins(self._table, table, joins, schema.name)
+        return replace(schema, joins=connected, guesses_encoding=self._table.guesses_encoding)
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Source:
@@ -393,7 +394,7 @@ class Source(LedgerOfSource):
         made = described_schema(
             schema.name, *described, every_row_counts=counts, file=schema.file, quality=schema.quality
         )
-        other.schema = replace(made, joins=schema.joins)
+        other.schema = replace(made, joins=schema.joins, guesses_encoding=schema.guesses_encoding)
         check_joins(other.schema)
         check_within(other.schema)
         return other

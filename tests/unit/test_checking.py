@@ -1,5 +1,6 @@
 """``lw.check``: whether a declaration fits its table, in words, for the owner alone."""
 
+import gzip
 import inspect
 import json
 from datetime import date
@@ -108,6 +109,27 @@ def test_records_that_cannot_be_read_are_told(tmp_path):
     found, _, advice = checked(tmp_path / "t.csv", {"x": lw.number(0, 10)})
     assert found.empty
     assert advice[None].wrong
+
+
+ENCODED = {
+    "no encoding is said": ("t.csv", "k,x\nK\xf6ln,1\nBonn,2\n", {}, True, 'encoding = "windows-1252"'),
+    "it is said to be UTF-8": ("t.csv", "k,x\nK\xf6ln,1\nBonn,2\n", {"encoding": "utf-8"}, False, "damaged"),
+    "JSON lines": ("t.jsonl", '{"k": "K\xf6ln", "x": 1}\n{"k": "Bonn", "x": 2}\n', {}, True, "anew in UTF-8"),
+    "compressed": ("t.csv.gz", "k,x\nK\xf6ln,1\nBonn,2\n", {}, True, "lapwing init"),
+}
+
+
+@pytest.mark.parametrize("case", ENCODED)
+def test_cells_that_are_not_in_the_encoding_are_missing_and_wrong_where_none_is_said(case, tmp_path):
+    name, text, said, wrong, todo = ENCODED[case]
+    data = text.encode("latin-1")
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    columns = {"k": lw.keys("Köln", "Bonn"), "x": lw.number(0, 10)}
+    found, by_name, advice = checked(tmp_path / name, columns, file=lw.file(**said))
+    assert (found.left_out, by_name["k"].missing, by_name["x"].missing) == ("none", "many", "none")
+    assert (advice[None].wrong, found.wrong) == (wrong, wrong)
+    assert todo in advice[None].todo
+    assert checked(tmp_path / name, {"x": lw.number(0, 10)})[0].advice == (), "only cells that are declared count"
 
 
 def test_of_many_people_one_in_sixteen_is_looked_at_and_of_few_everyone(tmp_path, monkeypatch):

@@ -28,6 +28,7 @@ class CsvFiles(Files):
         super().__init__(path, file)
         self.form = text_form(path, file)
         self._checked: dict[str, records.Checked] = {}
+        self.guesses_encoding = file.encoding is None
 
     def fields(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Field]:
         files = self.paths
@@ -35,7 +36,7 @@ class CsvFiles(Files):
         return [Field(name, "VARCHAR") for name in same_header(files, heads)]
 
     def recognised(self, header: bool = True) -> Recognised:
-        return recognise(self.paths[0], self.path, self.file, header)
+        return recognise(self.paths, self.path, self.file, header)
 
     def check_names(self) -> None:
         """Refuse a CSV file whose header is probably a row."""
@@ -57,6 +58,7 @@ class CsvFiles(Files):
         places = [each.place for each in wanted]
         divided = [records.prepare(each, places, spill_folder(connection)) for each in self._checked.values()]
         self.left_out = sum(each.left_out for each in divided)
+        self.unreadable = sum(each.unreadable for each in divided)
         chosen = ", ".join(f"c{at} AS c{i}" for i, at in enumerate(places)) or "1 AS one"
         sql = f"(SELECT {chosen} FROM ({records.read_sql(divided)}))"
         return Handed(sql, ["VARCHAR"] * len(places), [False] * len(places))

@@ -35,7 +35,7 @@ from .joins import join_name, link_kind, look_ups_read, people_read
 from .look_up import written_cell
 from .objects import ObjectFiles
 from .recognised import Recognised
-from .table import DescribedField, Field, T, Table, interruptible, whole_columns
+from .table import DescribedField, Field, Lost, T, Table, interruptible, whole_columns
 
 _TABLES = (
     "a path, a pandas or Polars data frame, an Arrow table, a DuckDB relation, a Spark data frame, or a URL of "
@@ -86,8 +86,12 @@ class DuckDBTable(Table):
         return self.given.folder
 
     @property
-    def left_out(self) -> int:
-        return self.given.left_out
+    def lost(self) -> Lost:
+        return Lost(self.given.left_out, self.given.unreadable)
+
+    @property
+    def guesses_encoding(self) -> bool:  # type: ignore[override]
+        return self.given.guesses_encoding
 
     def holds(self, file: Path) -> bool:
         return self.given.holds(file)

@@ -17,7 +17,7 @@ from ..question.schema import Column, Schema
 from .cells import cell_name, given_name, without_codes
 from .dialect import DUCKDB, Dialect
 from .joins import joining, partner_name
-from .table import Session, T, Table
+from .table import Lost, Session, T, Table
 
 _COUNTED, _JOINED = 200, 32
 """How many columns one query counts, since servers limit what it returns; and how many tables of keys it joins, since
@@ -52,7 +52,7 @@ class TableCounts:
     people: int
     people_beyond: int
     columns: Mapping[str, ColumnCounts]
-    left_out: int = 0
+    lost: Lost = field(default_factory=Lost)
     one_in: int = 1
     """People are counted among one person in this many."""
 
@@ -88,7 +88,7 @@ def count_fit(
                 sampled = to is DUCKDB and rows > _MANY_ROWS
                 people = _people(session, first, joined, most, sampled=sampled)
             partners = _partners(session, schema, columns, to)
-            return TableCounts(rows, with_person, *people[:2], counted, table.left_out, people[2], partners)
+            return TableCounts(rows, with_person, *people[:2], counted, table.lost, people[2], partners)
 
     return table.guarded("failed while it was read", "Nothing was charged.", work)
 

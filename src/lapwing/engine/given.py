@@ -52,7 +52,12 @@ class Readable(ABC):
     """Whether the rows are kept as they are, and not the result of a filter."""
 
     left_out = 0
-    """How many records were left out when it was read last: a private number, for ``lapwing check``."""
+    unreadable = 0
+    """How many records were left out when it was read last, and how many cells were missing since their bytes are not
+    in the encoding: private numbers, for ``lapwing check``."""
+
+    guesses_encoding = False
+    """Whether it is text that is taken for UTF-8, though the source could say its encoding and does not."""
 
     named_by_rows = False
     """Whether each row names its own cells, so that no declared column can be lacking."""

@@ -1,12 +1,14 @@
 """JSON lines: each line is an object, whose names are the columns; so each row names its own cells.
 
-A line that is not a JSON object in UTF-8, or has more than 2 MB, is left out: what a row says depends on its own line
-alone.  If an object has a name twice, the last counts.  A list or an object in a cell is missing.
+A line that is not a JSON object, or has more than 2 MB, is left out: what a row says depends on its own line alone.  If
+an object has a name twice, the last counts.  A list or an object in a cell is missing, and so is a text with bytes that
+are not UTF-8.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -29,6 +31,9 @@ _FIRST_ROWS = 1000
 
 _MOST_DIGITS = 400
 _WHITE = b" \t\r\n"
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+"""What Python makes of bytes that are not UTF-8."""
+
 _MARK = b"\xef\xbb\xbf"
 """A byte order mark, which is ignored at the start of every line: the first line of a file is a row like any other."""
 
@@ -90,18 +95,24 @@ class JsonLines(ObjectFiles):
                 self._checked[file] = now
 
     def cells(self, connection: duckdb.DuckDBPyConnection, wanted: Sequence[Wanted], fields: Sequence[Field]) -> Handed:
-        self.left_out = 0
+        self.left_out = self.unreadable = 0
         return super().cells(connection, wanted, fields)
 
     def _leave_out(self) -> None:
         self.left_out += 1
+
+    def _cell(self, value: Any) -> Any:
+        if isinstance(value, str) and not value.isascii() and _NOT_UTF8.search(value):
+            self.unreadable += 1
+            return None
+        return None if isinstance(value, list | dict) else value
 
     def chunks(self, file: str, wanted: Sequence[Field], places: Sequence[int]) -> Iterator[Columns]:
         names = [field.name for field in wanted]
         chunk: list[list[Any]] = []
         held = 0
         for row, size in _rows(file, self._leave_out):
-            chunk.append([_cell(row.get(name)) for name in names])
+            chunk.append([self._cell(row.get(name)) for name in names])
             held += size
             if len(chunk) == CHUNK or held > _MOST_HELD:
                 yield _columns(chunk)
@@ -145,7 +156,7 @@ def _lines(stream: Any) -> Iterator[bytes]:
 def _object(line: bytes) -> dict[str, Any] | None:
     """Return the object on a line, None if there is none."""
     try:
-        found = _DECODER.decode(line.decode("utf-8"))
+        found = _DECODER.decode(line.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -157,7 +168,3 @@ def _whole(digits: str) -> int | float:
 
 
 _DECODER = json.JSONDecoder(parse_int=_whole)
-
-
-def _cell(value: Any) -> Any:
-    return None if isinstance(value, list | dict) else value

@@ -84,7 +84,7 @@ class LookUp:
 
     def _check(self, alone: Schema, keys: Sequence[PublicCell], columns: Sequence[Sequence[PublicCell]]) -> None:
         """Refuse what cannot be joined in the same way everywhere, and keys that occur twice (claim J2)."""
-        if self.table.left_out:
+        if any(self.table.lost):
             what = "is a look-up with records that cannot be read"
             raise InvalidSource(alone.name, what, "Look at delimiter, quote and encoding of its file.")
         if any(isinstance(cell, str) and "\0" in cell for cells in columns for cell in cells):

@@ -51,11 +51,11 @@ _BOOLEANS = {"true", "false", "t", "f", "yes", "no", "y", "n"}
 Rows = list[list[str]]
 
 
-def recognise(path: str, pattern: str, file: File, header: bool) -> Recognised:
-    """Return how a file is written; what ``file`` says already is taken as it is."""
-    found = Recognised(file)
+def recognise(paths: Sequence[str], pattern: str, file: File, header: bool) -> Recognised:
+    """Return how files are written, from the first, and in which encoding; what ``file`` says already is taken."""
+    path, found = paths[0], Recognised(file)
     if file.encoding is None:
-        _recognise_encoding(path, found)
+        _recognise_encoding(paths, found)
     with records.opened(path, TextForm(encoding=found.file.encoding or "utf-8")) as stream:
         data = stream.read(_LINES).removeprefix(b"\xef\xbb\xbf")
         whole = len(data) < _LINES
@@ -77,8 +77,8 @@ def recognise(path: str, pattern: str, file: File, header: bool) -> Recognised:
 # --- bytes ---
 
 
-def _recognise_encoding(path: str, found: Recognised) -> None:
-    with records.opened(path, TextForm()) as stream:
+def _recognise_encoding(paths: Sequence[str], found: Recognised) -> None:
+    with records.opened(paths[0], TextForm()) as stream:
         start = stream.read(2**12)
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             found.add("it begins with the byte order mark of UTF-16", encoding="utf-16")
@@ -87,8 +87,8 @@ def _recognise_encoding(path: str, found: Recognised) -> None:
             if len(start) > 3 and zeros.count(0) > len(zeros) * _MOST:
                 found.add("every second byte is zero, as in UTF-16", encoding=encoding)
                 return
-        if _is_utf8(start, stream):
-            return
+    if all(map(_is_utf8, paths)):
+        return
     found.add("it is not in UTF-8; Windows-1252 is its most frequent alternative", encoding="windows-1252")
     found.doubts.append(
         "The encoding: Windows-1252 and Latin-1 differ only in 27 signs such as € and cannot be told apart, and other "
@@ -96,17 +96,17 @@ def _recognise_encoding(path: str, found: Recognised) -> None:
     )
 
 
-def _is_utf8(start: bytes, stream: io.BufferedIOBase) -> bool:
-    decoder, size = codecs.getincrementaldecoder("utf-8")(), len(start)
-    try:
-        while start and size < _TEXT:
-            decoder.decode(start)
-            start = stream.read(2**20)
-            size += len(start)
-        if not start:
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
+def _is_utf8(path: str) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with records.opened(path, TextForm()) as stream:
+        try:
+            for _ in range(0, _TEXT, 2**20):
+                block = stream.read(2**20)
+                decoder.decode(block, final=not block)
+                if not block:
+                    break
+        except UnicodeDecodeError:
+            return False
     return True
 
 

@@ -6,7 +6,7 @@ quoted if it begins with a quote, and inside "" is one quote.  What a record say
 - plain records have as many fields as the header, and are lines without a quote: DuckDB reads them, in parallel;
 - odd records (line breaks, separators or quotes within a field, bytes that are not UTF-8, too many fields) are parsed
   here, and handed over with each cell in hexadecimal;
-- records that are too short or too long are left out.
+- records that are too short or too long are left out; a cell with bytes that are not UTF-8 is missing.
 
 A file whose quotes do not pair up has no records: it is refused as a whole.
 
@@ -92,7 +92,9 @@ class Records:
     """The columns, by position; at least one."""
 
     left_out: int = 0
-    """How many records are in neither file: a private number, for ``lapwing check``."""
+    unreadable: int = 0
+    """How many records are in neither file, and how many of the needed cells are missing since their bytes are not
+    UTF-8: private numbers, for ``lapwing check``."""
 
 
 def names(file: str, form: TextForm) -> list[str]:
@@ -179,17 +181,19 @@ def prepare(checked: Checked, needed: Sequence[int], folder: str) -> Records:
         text = first_record(stream, current.file, form).rest
         plain.write(b"-\n")  # instead of the header, or a byte order mark in the first cell would be dropped
         odd.write(b"-\n")
-        left_out = 0
+        left_out = unreadable = 0
         for part in _parts(stream, text, signs):
             lines, records = part.divided(signs)
             plain.write(lines)
-            written = _in_hexadecimal(records, signs, columns)
+            written, broken = _in_hexadecimal(records, signs, columns)
             odd.write(written)
+            unreadable += broken
             left_out += part.number - lines.count(b"\n") - written.count(b"\n")
         has_odd = odd.tell() > len(b"-\n")
     if _stamp(current.file) != current.stamp:
         raise Problem(*_CHANGED)
-    return Records(plain.name, 1, "\n", form.separator, width, odd.name if has_odd else None, columns, left_out)
+    odd_name = odd.name if has_odd else None
+    return Records(plain.name, 1, "\n", form.separator, width, odd_name, columns, left_out, unreadable)
 
 
 def read_sql(files: Sequence[Records]) -> str:
@@ -465,13 +469,13 @@ def _joined(text: bytes, starts: Positions, stops: Positions, chosen: Flags) -> 
     return b"".join([text[first:last] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)])
 
 
-def _in_hexadecimal(text: bytes, form: _Form, needed: Sequence[int]) -> bytes:
-    """Return the needed cells of records in hexadecimal, each followed by a comma.
+def _in_hexadecimal(text: bytes, form: _Form, needed: Sequence[int]) -> tuple[bytes, int]:
+    """Return the needed cells of records in hexadecimal, each followed by a comma, and how many are not UTF-8: empty.
 
     Each byte becomes two, of which those that are zero are taken out at the end.
     """
     if not text:
-        return b""
+        return b"", 0
     data, (at, byte, quoted) = np.frombuffer(text, np.uint8), _signs(text, form)
     is_stop = ((byte == form.separator) | (byte == _LF)) & ~quoted
     stops, is_end = at[is_stop], byte[is_stop] == _LF
@@ -480,17 +484,15 @@ def _in_hexadecimal(text: bytes, form: _Form, needed: Sequence[int]) -> bytes:
     fields = np.diff(ends, prepend=-1)
     column = np.arange(len(stops)) - np.repeat(ends + 1 - fields, fields)
     wanted = np.isin(column, needed)
-    unreadable = np.searchsorted(stops, _not_utf8(text))
-    left_out = np.zeros(len(ends), np.bool_)
-    left_out[np.searchsorted(ends, unreadable[wanted[unreadable]])] = True
+    unreadable = np.zeros(len(stops), np.bool_)
+    unreadable[np.searchsorted(stops, _not_utf8(text))] = True
 
     cells = _HEX[data]
     doubled = quoted & (data[at - 1] == form.quote)
     cells[at[(byte == form.quote) & ~doubled]] = 0
     line_ends = stops[is_end]
     cells[line_ends[data[line_ends - 1] == _CR] - 1] = 0
-    cells[np.repeat(~wanted, sizes)] = 0
+    cells[np.repeat(~wanted | unreadable, sizes)] = 0
     cells[stops[wanted]] = ord(","), 0
     cells[line_ends, 1] = _LF
-    cells[np.repeat(np.repeat(left_out, fields), sizes)] = 0
-    return cells.tobytes().translate(None, b"\0")
+    return cells.tobytes().translate(None, b"\0"), int(np.count_nonzero(unreadable & wanted))

@@ -66,6 +66,13 @@ class Session(Protocol):
         """Return the rows of a result, with their cells: of a public table alone."""
 
 
+class Lost(NamedTuple):
+    """How many records were left out, and how many cells are missing since their bytes are not in the encoding."""
+
+    records: int = 0
+    cells: int = 0
+
+
 class Field(NamedTuple):
     """A column as the table describes it: its label, which in a frame may not be a text, and its type."""
 
@@ -117,9 +124,12 @@ class Table(ABC):
         return type(self) is type(other)
 
     @property
-    def left_out(self) -> int:
-        """How many records were left out when it was read last: a private number, for ``lapwing check``."""
-        return 0
+    def lost(self) -> Lost:
+        """What could not be read when it was read last: private numbers, for ``lapwing check``."""
+        return Lost()
+
+    guesses_encoding = False
+    """Whether it is text that is taken for UTF-8, though the source could say its encoding and does not."""
 
     @abstractmethod
     def fields(self) -> list[Field]:

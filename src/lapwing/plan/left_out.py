@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ..measure.kinds import columns_read
 from ..measure.measurement import Measurement
 from ..question.expression import Recode
+from ..question.join import own_columns
 from ..question.query import Query, elementary, quoted
 from ..question.schema import Column, Schema
 
@@ -20,7 +22,8 @@ def left_out(schema: Schema, query: Query, measured: Sequence[Measurement], *, a
     lost = [sentence for sentence in groups if sentence]
     if lost and query.sets:
         lost.append("That holds in all tables, also in those without the column, so that they add up.")
-    found = [*lost, *_missing(query, measured), *_people(schema, query, measured)]
+    encoded = _unreadable(schema, columns_read(schema, query, measured), advice=advice)
+    found = [*lost, *_missing(query, measured), *encoded, *_people(schema, query, measured)]
     return tuple(sentence for sentence in dict.fromkeys(found) if sentence)
 
 
@@ -53,6 +56,19 @@ def _missing(query: Query, measured: Sequence[Measurement]) -> Iterator[str]:
         names = dict.fromkeys(shown_name(each.column or "") for each in read if (each.fill is not None) == filled)
         if names:
             yield f"Missing values of {' and '.join(names)} {rule}."
+
+
+def _unreadable(schema: Schema, names: Sequence[str], *, advice: bool) -> Iterator[str]:
+    """Say that texts in another encoding are missing, where none is said, and keys do not show that all are ASCII."""
+    columns = {name: schema.columns[name] for name in own_columns(schema, names)} if schema.guesses_encoding else {}
+    read = [shown_name(name) for name, each in columns.items() if each.kind == "text" and not _is_ascii(each)]
+    if read:
+        rule = f"Cells of {' and '.join(read)} that are not UTF-8 count as missing, since the source says no encoding"
+        yield f"{rule}: how many is not known{'; `lapwing check` tells its owner' if advice else ''}."
+
+
+def _is_ascii(column: Column) -> bool:
+    return column.keys is not None and all(str(key).isascii() for key in column.keys)
 
 
 def _people(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Iterator[str]:

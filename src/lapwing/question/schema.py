@@ -352,6 +352,8 @@ class Schema:
     does not fit its header, or a row that a filter removed: the number of rows is then private under change_one too.
 
     ``joins`` are tables that are joined to that of the source (``join``).
+
+    ``guesses_encoding`` is True if its files are text that is taken for UTF-8, since nothing is said about it.
     """
 
     name: str
@@ -364,6 +366,7 @@ class Schema:
     file: File = AS_USUAL
     quality: Quality = USUAL
     joins: tuple[Join, ...] = ()
+    guesses_encoding: bool = False
 
     def column(self, asked: str) -> tuple[str, Column]:
         """Return the declared column of this name; SQL may write it in upper or lower case."""

@@ -165,7 +165,7 @@ def test_E0_people_who_look_alike_in_another_type_stay_apart(tmp_path):
 
 
 def test_a_line_that_is_no_object_is_left_out_and_the_others_stay(tmp_path):
-    lines = [b'\xef\xbb\xbf{"a": 1}', b"", b"[1]", b'{"a": ', b'"a"', b'{"a": "\xff"}', b'{"a": 2, "a": 3}\r', b"{}",
+    lines = [b'\xef\xbb\xbf{"a": 1}', b"", b"[1]", b'{"a": ', b'"a"', b'{"a": \xff}', b'{"a": 2, "a": 3}\r', b"{}",
              b'{"a": {"b": 1}}', b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'{"a": ' + b"9" * 5000 + b"}",
              b'{"a": 4} x', b'{"a": NaN}', b'{"a": 5}']  # fmt: skip
     path = formats.written(b"\n".join(lines), "t.jsonl", tmp_path)
@@ -175,6 +175,12 @@ def test_a_line_that_is_no_object_is_left_out_and_the_others_stay(tmp_path):
     assert found[-1] == 5
     assert [cell for cell in found if cell is not None] == [1, 3, 5]
     assert len(found) in (7, 8), "an object that is nested too deeply for Python is left out, or has no value"
+
+
+def test_a_json_line_with_bytes_that_are_not_utf8_lacks_that_cell_alone(tmp_path):
+    lines = [b'{"a": "\xff", "b": 1}', b'{"\xff": "x", "a": "\xc3\xa9", "b": 2}', b'{"a": "\xf0\x9f\x98\x80"}']
+    path = formats.written(b"\n".join(lines), "t.jsonl", tmp_path)
+    assert cells(path, {"a": "text", "b": "number"}) == [(None, 1), ("é", 2), ("😀", None)]
 
 
 def test_a_json_line_of_more_than_2_mb_is_left_out_without_being_held(tmp_path):

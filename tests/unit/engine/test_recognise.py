@@ -63,6 +63,13 @@ def test_the_text_na_is_no_key_after_init(tmp_path):
     assert counted(tmp_path, lw.count("sex"), 'sex = { type = "text" }') == [60]
 
 
+def test_a_file_of_a_glob_that_is_not_utf8_tells_the_encoding_of_all(tmp_path):
+    for number, data in enumerate((b"Bonn,1\n" * 9, b"Bonn,1\n" * 300_000 + "Köln,1\n".encode("latin-1"), b"x,1\n")):
+        (tmp_path / f"part{number}.csv").write_bytes(b"ort,n\n" + data)
+    draft = describe(str(tmp_path / "part*.csv"), tmp_path)
+    assert 'encoding = "windows-1252"' in draft.text
+
+
 # ── one thing at a time ──────────────────────────────────────────────────────────────────────────────────────
 
 TABLE = "a{0}b{0}c\n" + "".join(f"{i}{{0}}x{i % 3}{{0}}{i % 7}.5\n" for i in range(50))

@@ -105,7 +105,7 @@ def test_a_frame_says_what_it_is(table, tmp_path):
     assert [each.name for each in table.described()] == ["p", "x"]
     assert table.person_type("p") == "VARCHAR"
     assert table.person_type("x") == "DOUBLE"
-    assert table.left_out == 0
+    assert table.lost == (0, 0)
     assert table.modified() is None
     assert not table.holds(tmp_path)
     assert table.shares_rows_with(table)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
+from lapwing.noise.entropy import EntropyForTests
 from lapwing.plan.planning import make_plan
 from lapwing.question.sql import parse
 from lapwing.release.pipeline import make_release, question
@@ -213,6 +214,44 @@ def test_an_answer_says_what_was_left_out_by_public_rules(sql, more, due, tmp_pa
     assert str(made).count("not counted") + str(made).count("left out") == sum(
         "not counted" in line or "left out" in line for line in due
     )
+
+
+ENCODED = "Cells of town that are not UTF-8 count as missing, since the source says no encoding: how many is not known"
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns", "file", "due"),
+    [
+        ("SELECT COUNT(*) FROM t GROUP BY town", {"town": lw.keys("Köln", other="other")}, {}, True),
+        ("SELECT COUNT(*) FROM t WHERE town = 'Köln'", {"town": lw.keys("Köln")}, {}, True),
+        ("SELECT COUNT(*) FROM t WHERE town <> 'x'", {"town": "text"}, {}, True),
+        ("SELECT COUNT(*) FROM t GROUP BY big", {"town": "text", "big": lw.recode("town", {"Köln": "big"})}, {}, True),
+        ("SELECT COUNT(*) FROM t", {"town": lw.keys("Köln")}, {}, False),
+        ("SELECT COUNT(*) FROM t GROUP BY town", {"town": lw.keys("Koeln")}, {}, False),
+        ("SELECT COUNT(*) FROM t GROUP BY town", {"town": lw.keys("Köln")}, {"encoding": "utf-8"}, False),
+        ("SELECT AVG(x) FROM t", {"x": lw.number(0, 9)}, {}, False),
+    ],
+)
+def test_where_no_encoding_is_said_an_answer_about_texts_says_what_is_missing(sql, columns, file, due, tmp_path):
+    (tmp_path / "t.csv").write_text("town,x\nKöln,1\n", encoding="utf-8")
+    source = lw.Source(tmp_path / "t.csv", name="t", columns=columns, epsilon=99, file=lw.file(**file))
+    made, again = source.sql(sql, epsilon=1), source.declare(more="text").sql(sql, epsilon=1)
+    for notes, said in (
+        (source.plan(sql, epsilon=1).notes, f"{ENCODED}; `lapwing check` tells its owner."),
+        (made.notes, f"{ENCODED}."),
+        (again.notes, f"{ENCODED}."),
+    ):
+        assert [line for line in notes if "UTF-8" in line] == [said] * due
+
+
+def test_whatever_the_table_holds_the_note_about_its_encoding_is_the_same(tmp_path):
+    notes = []
+    for text in ("Köln,1\n".encode("latin-1"), "Köln,1\n".encode(), b"Bonn,1\n"):
+        (tmp_path / "t.csv").write_bytes(b"town,x\n" + text)
+        source = lw.Source(tmp_path / "t.csv", name="t", columns={"town": lw.keys("Köln", "Bonn")}, epsilon=99)
+        notes.append(source.release(lw.count(), by="town", epsilon=1, entropy=EntropyForTests(1)).notes)
+        (tmp_path / "t.ledger").unlink()
+    assert notes[0] == notes[1] == notes[2]
 
 
 def test_with_other_nothing_is_left_out(tmp_path):
