@@ -34,6 +34,11 @@ TYPES = {"person": pa.string(), "x": pa.float64(), "y": pa.float64(), "key": pa.
          "day": pa.date32(), "yes": pa.bool_()}  # fmt: skip
 
 
+def decided(text, epsilon=1):
+    """Return a source file of ``lapwing init`` in which every row is one person, and so much ε may be spent."""
+    return text.replace("\nperson = ?\n", "\n").replace("\nepsilon = ?", f"\nepsilon = {epsilon}")
+
+
 def arrow(rows, names):
     return pa.table({name: pa.array([row.get(name) for row in rows], TYPES[name]) for name in names})
 

@@ -149,7 +149,7 @@ def added(path: Path, table: str, chosen: Sequence[str] | None = None) -> tuple[
     None if the file is not a source of this table.  Nothing that is in the file is changed.
     """
     try:
-        place, declared, fields = read(str(path))
+        place, declared, fields = read(str(path), decided=False)
     except InvalidSource:
         return None
     same = place == table if is_url(table) else (path.parent / place).resolve() == Path(table).resolve()
@@ -231,7 +231,7 @@ def _columns(opened: Table, types: Mapping[str, Kind], chosen: Sequence[str] | N
 
 _HEAD = """\
 # What is public about this table.  See docs/reference/source.md.
-# Remove the # from the lines you need, and fill in every ?.
+# Fill in every ?, or delete its line: until then nothing can be asked.  Remove the # from the lines you need.
 # Take bounds and keys from what the columns mean (a code book, a law, a form), never from the data:
 # the largest value in the data is some person's value, and a key that occurs once is one person.
 
@@ -239,13 +239,13 @@ name = {name}
 table = {table}{note}
 
 # Which column identifies a person?  With it, each person is protected, however many rows they have.
-# Without it every row counts as one person: right only if no person has two.
-# person = ?
+# Delete the line if every row is one person: right only if no person has two.
+person = ?
 # rows_per_person = 1             # rows of one person that count in full; people with more are weighted down to it
 
 # neighbors = "add_remove"        # or "change_one", when the number of people is public
 # public_rows = {rows}            # with "change_one" and without person: is the number of rows public?
-epsilon = 1                       # the total that may ever be spent on this table
+epsilon = ?                       # the total that may ever be spent on this table
 # ledger = {ledger}        # where spending is recorded: a file beside this one, or postgresql://...
 # delta = 0.000001                # the total δ, to look for keys that are not public; see how-to/unknown-keys.md
 # version = "1"                   # change it when the data changes
@@ -297,12 +297,16 @@ def _labelled(labels: Sequence[tuple[object, str]]) -> str:
     return "{" + ", ".join(f"{toml(name)} = {toml(text)}" for name, text in found.items()) + "}"
 
 
-def read(path: str) -> tuple[str, dict[str, Column | Derivation], dict[str, Any]]:
-    """Return what a source file holds: the table, the columns that it declares, and all other fields, unchecked."""
+def read(path: str, *, decided: bool = True) -> tuple[str, dict[str, Column | Derivation], dict[str, Any]]:
+    """Return what a source file holds: the table, the columns that it declares, and all other fields, unchecked.
+
+    Lines that are not ``decided`` yet refuse it, or are skipped.
+    """
     place = Path(path)
-    problem = None
+    problem, text = None, ""
     try:
-        fields = tomllib.loads(place.read_text(encoding="utf-8-sig"))
+        text = place.read_text(encoding="utf-8-sig")
+        fields = tomllib.loads(text if decided else re.sub(f"(?m)^{_OPEN}.*$", "", text))
     except (OSError, UnicodeError):
         there = "could not be read" if place.exists() else "does not exist"
         problem = there, "Make a source file with `lapwing init TABLE`."
@@ -310,9 +314,7 @@ def read(path: str) -> tuple[str, dict[str, Column | Derivation], dict[str, Any]
         advice = "See docs/reference/source.md."
         if place.suffix.lower() != ".toml":
             advice = "A table needs a source file first: `lapwing init TABLE` makes one."
-        elif re.search(r"^[^#\n]*=\s*[^#\n\"']*\?", place.read_text(encoding="utf-8-sig"), re.MULTILINE):
-            advice = "Put a value where `lapwing init` left a ?, or delete what is not needed."
-        problem = f"is not TOML: {error}", advice
+        problem = _undecided(text) or (f"is not TOML: {error}", advice)
     except (ValueError, RecursionError):
         problem = "holds a number that is too long, or is nested too deeply", "See docs/reference/source.md."
     if problem is not None:
@@ -334,6 +336,22 @@ def read(path: str) -> tuple[str, dict[str, Column | Derivation], dict[str, Any]
     if not isinstance(table, str):
         raise InvalidSource(path, "has a table that is not a text", 'Write table = "visits.csv".')
     return table, declared, fields
+
+
+def _undecided(text: str) -> tuple[str, str] | None:
+    """Return which lines still have a ? of ``lapwing init``, and what to do; None if there are none."""
+    lines = [(number, re.match(_OPEN, line)) for number, line in enumerate(text.splitlines(), 1)]
+    left = [f"line {number} ({found[1].strip()})" for number, found in lines if found]
+    if not left:
+        return None
+    advice = "Put a value in place of each ?, or delete the line if it is not needed."
+    if re.search(r"^person\s*=\s*\?", text, re.MULTILINE):
+        advice += "  Without the line person, every row counts as one person: right only if no person has two."
+    return f"leaves open what only you can decide: {', '.join(left)}", advice
+
+
+_OPEN = r"([^#=\"'\n]*)=[ \t]*[^#\"'\n]*\?"
+"""A line with a ? that is neither in a text nor in a comment."""
 
 
 def _refuse_unknown(fields: Mapping[str, Any], known: Sequence[str], path: str, where: str) -> None:

@@ -27,7 +27,7 @@ from lapwing.release.discover import plan_keys
 from lapwing.source_file import describe
 
 from ..claims.test_release import CANARY, everything_about
-from ..tables import plan_of
+from ..tables import decided, plan_of
 from .test_same_integers import counted
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed here: `make install` brings it")
@@ -968,7 +968,7 @@ def test_init_plan_and_release_from_the_command_line(clinic, tmp_path, monkeypat
     url = url_of(clinic, "ward.Visits%202", password="secret")
     made = command("init", url)
     assert "without its password" in made.stderr
-    text = (tmp_path / "Visits_2.toml").read_text()
+    text = decided((tmp_path / "Visits_2.toml").read_text())
     assert "secret" not in made.output + text
     assert tomllib.loads(text)["table"] == url.replace(":secret@", "@")
     lines = "x = { low = ?, high = ?, integer = true }", "y = { low = ?, high = ? }", "key = { keys = [?] }"

@@ -20,6 +20,8 @@ from lapwing.engine.table import DescribedField
 from lapwing.question.schema import MAX_CELLS, Grid
 from lapwing.source_file import describe
 
+from ..tables import decided
+
 TOML = """
 name = "visits"
 table = "visits.csv"
@@ -360,14 +362,37 @@ def test_init_writes_a_file_that_works_once_it_is_filled_in(tmp_path, monkeypatc
     draft = describe("visits.parquet", Path())
     assert draft.name == "visits"
     assert draft.recognised == []
-    assert tomllib.loads(draft.text) == {"name": "visits", "table": "visits.parquet", "epsilon": 1, "columns": {}}
-    text = draft.text.replace("# person = ?", 'person = "patient"').replace("# rows_per", "rows_per")
+    text = draft.text.replace("person = ?", 'person = "patient"').replace("# rows_per", "rows_per")
+    text = text.replace("epsilon = ?", "epsilon = 1")
+    shown = {"name": "visits", "table": "visits.parquet", "person": "patient", "rows_per_person": 1, "epsilon": 1}
+    assert tomllib.loads(text) == {**shown, "columns": {}}
     text = text.replace("low = ?", "low = 0").replace("high = ?", "high = 9").replace("[?]", '["x"]')
     (tmp_path / "visits.toml").write_text(re.sub(r"^# (\S.* = \{ )", r"\1", text, flags=re.MULTILINE))
     source = lw.Source.open("visits.toml")
     assert source.release(lw.count(), by="odd 'n\"ame", epsilon=1).rows
     assert source.schema.person == "patient"
     assert source.schema.columns["age"] == lw.number(0, 9, integer=True)
+
+
+def test_T55_what_init_leaves_open_refuses_and_names_each_line(tmp_path):
+    place = tmp_path / "t.toml"
+    (tmp_path / "t.csv").write_text("p,a\n1,xx\n2,y\n")
+    text = describe(str(tmp_path / "t.csv"), tmp_path).text
+    lines = text.splitlines()
+    person, epsilon = (lines.index(next(each for each in lines if each.startswith(f"{name} = ?"))) + 1
+                       for name in ("person", "epsilon"))  # fmt: skip
+    for open_text, said in (
+        (text, rf"leaves open what only you can decide: line {person} \(person\), line {epsilon} \(epsilon\)"),
+        (text.replace("person = ?\n", "\n"), rf"decide: line {epsilon} \(epsilon\)\."),
+        (text.replace("epsilon = ?", "epsilon = 1"), rf"line {person} \(person\)\..*every row counts as one person"),
+        (text.replace("person = ?", "").replace("epsilon = ?", "").replace("# a =", "a ="), r"line \d+ \(a\)\."),
+    ):
+        place.write_text(open_text)
+        with pytest.raises(errors.InvalidSource, match=said):
+            lw.Source.open(place)
+    place.write_text(decided(text).replace("# a = { keys = [?] }", 'a = { keys = ["?"] } # ?') + "# b = ?\n")
+    assert lw.Source.open(place).schema.columns["a"].keys == ("?",)
+    assert not list(tmp_path.glob("*.ledger"))
 
 
 def test_init_writes_a_line_for_each_column_of_a_csv_file_by_its_first_rows(tmp_path):

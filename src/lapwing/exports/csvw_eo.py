@@ -65,7 +65,7 @@ def draft_of_metadata(
         "",
         *_person_lines(table, people),
         *_length_lines(table),
-        "epsilon = 1                       # the total that may ever be spent on this table",
+        "epsilon = ?                       # the total that may ever be spent on this table",
         f"# ledger = {toml(f'{name}.ledger')}",
         "",
         *_file_lines(table, path),
@@ -212,8 +212,8 @@ def _person_lines(table: Json, person: str | None) -> list[str]:
     if person is None:
         return [
             "# Which column identifies a person?  The metadata has no privacyUnit.",
-            "# Without it every row counts as one person: right only if no person has two.",
-            "# person = ?",
+            "# Delete the line if every row is one person: right only if no person has two.",
+            "person = ?",
             "# rows_per_person = 1",
         ]
     known = isinstance(most, int) and not isinstance(most, bool) and 0 < most <= MAX_ROWS_PER_PERSON

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-import lapwing as lw
-
 from .test_main import run
 
 TOML = """
@@ -54,4 +52,4 @@ def test_check_exits_with_1_for_wrong_columns_and_2_for_refusals(source, tmp_pat
 def test_init_names_the_source_after_the_file_that_it_writes(tmp_path):
     (tmp_path / "t.csv").write_text(ROWS)
     run("init", str(tmp_path / "t.csv"), "--output", str(tmp_path / "wages 2024.toml"))
-    assert lw.Source.open(tmp_path / "wages 2024.toml").name == "wages_2024"
+    assert 'name = "wages_2024"\n' in (tmp_path / "wages 2024.toml").read_text()

@@ -8,6 +8,7 @@ import pytest
 
 import lapwing as lw
 
+from ...tables import decided
 from ..test_source import ROWS, TOML
 from .test_main import run
 
@@ -229,6 +230,9 @@ def test_init_then_plan(tmp_path, monkeypatch):
     (tmp_path / "other.csv").write_text(ROWS)
     assert "--force" in run("init", "other.csv", "--output", "my_visits.toml", status=2).stderr
     run("init", "my visits.csv", "--force")
+    refused = run("plan", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1", status=2).stderr
+    assert "line 11 (person), line 16 (epsilon)" in refused
+    (tmp_path / "my_visits.toml").write_text(decided((tmp_path / "my_visits.toml").read_text()))
     assert "± 30" in run("plan", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
     assert "± 30" in run("release", "my_visits.toml", "SELECT COUNT(*) FROM my_visits", "--epsilon", "0.1").stdout
     run("init", "none.csv", status=1)
