@@ -55,6 +55,7 @@ SLOW = (
     "tests/unit/release/test_large.py",
     "tests/unit/release/test_recorded.py",
     "tests/unit/release/test_several.py",
+    "tests/unit/release/test_recalled.py",
     "tests/unit/release/test_unchanged.py",
     "tests/unit/test_bench.py",
     "tests/unit/test_checking.py",

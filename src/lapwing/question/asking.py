@@ -19,7 +19,7 @@ from .condition import UNKNOWN_AGGREGATES, condition_of, only, parse_condition
 from .derived import added_to, derive
 from .expression import ONE, ZERO, Choose, Constant, Expression, Indicator, Named, Product, Recode, multiplied
 from .literals import check_expression
-from .query import Compare, Condition, Statistic
+from .query import Compare, Condition, Statistic, is_share
 from .schema import Column, Schema
 
 
@@ -47,7 +47,7 @@ def about(statistic: Statistic, expression: Expression) -> Statistic:
 
 def is_row_expression(node: exp.Expression) -> bool:
     """Return whether a node is an expression of a row, and no statistic."""
-    known = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Case, exp.If, exp.Func, exp.Condition)
+    known = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Case, exp.Func, exp.Condition)
     if not isinstance(node, known) or isinstance(node, exp.Literal | exp.Star | exp.Window | exp.Filter):
         return False
     return not any(
@@ -97,7 +97,7 @@ def resolved(statistics: Sequence[Statistic], schema: Schema) -> tuple[tuple[Sta
             parts, schema = resolved(statistic.parts, schema)
             one = _weighted_mean(replace(statistic, parts=parts), schema)
         else:
-            one = _weighted(_about_columns(statistic, schema), schema)
+            one = _as_share(_weighted(_about_columns(statistic, schema), schema))
         for expression in (None if one.column is None else one.value, one.weight):
             if expression is not None and not isinstance(expression, str | Named):
                 _, schema = added_to(schema, expression)
@@ -148,6 +148,15 @@ def _weighted(statistic: Statistic, schema: Schema) -> Statistic:
             'Ask for the sum of weights: lw.count(weight="w", …) with where="x IS NOT NULL".',
         )
     return statistic
+
+
+def _as_share(statistic: Statistic) -> Statistic:
+    """Return the share of rows that a mean of 1 and 0 is, however it is written; else the statistic."""
+    share = statistic.expression
+    if statistic.kind != "mean" or statistic.weight is not None or not is_share(share):
+        return statistic
+    assert isinstance(share, Choose)
+    return replace(statistic, kind="proportion", column=None, expression=None, condition=share.cases[0][0])
 
 
 def _weighted_mean(ratio: Statistic, schema: Schema) -> Statistic:

@@ -128,7 +128,14 @@ def parse_condition(text: str, schema: Schema) -> Condition:
     refuse_quotes(tree, schema.columns)
     condition = condition_of(tree, schema)
     check_literals(condition, schema)
+    check_depth(f"SELECT 1 WHERE {condition}")
     return condition
+
+
+def check_depth(text: str) -> None:
+    """Refuse a canonical text whose brackets are too deep for it to be read from the record: a / b / c … has many."""
+    if text.count("(") > 2 * _DEEPEST:
+        parsed(text, recorded=True)
 
 
 # --- text → tree ---
@@ -156,12 +163,11 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
             what = "ROLLUP, CUBE or GROUPING SETS of nothing, or without a comma before it"
             problem = what, "Write GROUP BY a, GROUPING SETS ((b), ())."
         elif _depth(tokens) > _DEEPEST * (1 + recorded):
-            problem = "a condition nested too deeply", "Write it with fewer brackets."
+            problem = "brackets nested too deeply", "Write it with fewer of them."
         else:
             trees = dialect.parser().parse(tokens, text)
             (tree,) = (each for each in trees if not isinstance(each, exp.Semicolon | None))
-            for node in tree.walk():
-                node.pop_comments()
+            _simplify(tree)
             tree.meta[RECORDED] = recorded
             if part is None and isinstance(tree, exp.Expression):
                 return tree
@@ -174,6 +180,25 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
         if (word := name_without_quotes(text)) is not None:
             problem = "a text that is not valid SQL", f"`{word}` is a word of SQL: write {quoted(word)}."
     raise UnsupportedQuery(*problem)
+
+
+def _simplify(tree: exp.Expr) -> None:
+    """Take comments and brackets out of a tree, which itself says what belongs together; IF(…) becomes CASE."""
+    for node in reversed([*tree.walk()]):  # what is inside first
+        node.pop_comments()
+        for name, value in [*node.args.items()]:
+            given = value if isinstance(value, list) else [value]
+            plain = [_plain(each) if name != "ifs" else each for each in given]
+            if any(one is not each for one, each in zip(plain, given, strict=True)):
+                node.set(name, plain if isinstance(value, list) else plain[0])
+
+
+def _plain(node: Any) -> Any:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if not isinstance(node, exp.If):
+        return node
+    return exp.Case(ifs=[exp.If(this=node.this, true=node.args["true"])], default=node.args.get("false"))
 
 
 def _loose_sets(tokens: Sequence[Any]) -> bool:
@@ -266,9 +291,6 @@ def column_name(node: exp.Expression) -> str:
 
 def condition_of(node: exp.Expression, schema: Schema) -> Condition:
     """Return the condition that a tree states."""
-    if isinstance(node, exp.Paren):
-        only(node, "this")
-        return condition_of(node.this, schema)
     if isinstance(node, exp.And | exp.Or):
         kind = type(node)
         parts = []
@@ -308,7 +330,7 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
         only(node, "this", "expression")
         if not isinstance(node.expression, exp.Null):
             raise UnsupportedQuery("IS with something other than NULL", "Write x IS NULL, x IS NOT NULL or x = TRUE.")
-        return _missing(bare(node.this), schema)
+        return _missing(node.this, schema)
     if isinstance(node, exp.Column):
         name, column = schema.column(column_name(node))
         if column.kind != "boolean":
@@ -330,16 +352,7 @@ def _missing(node: exp.Expression, schema: Schema) -> Condition:
     return Unknown(expression)
 
 
-def bare(node: exp.Expression) -> exp.Expression:
-    """Return a node without the brackets around it."""
-    while isinstance(node, exp.Paren):
-        only(node, "this")
-        node = node.this
-    return node
-
-
 def _comparison(left: exp.Expression, operator: str, right: exp.Expression, schema: Schema) -> Condition:
-    left, right = bare(left), bare(right)
     if is_computed(left, schema) or is_computed(right, schema):
         return against(expression_of(left, schema), operator, expression_of(right, schema), schema)
     if not isinstance(left, exp.Column) and isinstance(right, exp.Column):
@@ -406,7 +419,6 @@ def _levels(expression: Expression) -> int:
 
 def is_computed(node: exp.Expression, schema: Schema) -> bool:
     """Return whether a side of a comparison is more than a column of the table, or a literal."""
-    node = bare(node)
     if isinstance(node, exp.Column):
         return isinstance(node.this, exp.Identifier) and schema.is_computed(str(node.this.this))
     literals = (exp.Literal, exp.Boolean, exp.Null, exp.Cast, exp.TryCast, exp.Star, exp.Subquery, exp.Query)
@@ -463,8 +475,8 @@ def _value(node: exp.Expression, name: str, column: Column) -> Value:
 def numeral(node: exp.Expression) -> Fraction | None:
     """Return the number that a literal is, or None."""
     sign = 1
-    if isinstance(node, exp.Neg):
-        sign, node = -1, node.this
+    while isinstance(node, exp.Neg):
+        sign, node = -sign, node.this
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
     try:

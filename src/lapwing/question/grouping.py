@@ -85,9 +85,6 @@ class _Reader:
 
     def together(self, node: exp.Expression) -> KeyTable:
         """Return the keys of an element that stand together: one, or some in brackets."""
-        while isinstance(node, exp.Paren):
-            only(node, "this")
-            node = node.this
         if not isinstance(node, exp.Tuple):
             return (self._key(node),)
         only(node, "expressions")

@@ -116,13 +116,10 @@ def _factors(node: exp.Expression) -> tuple[list[exp.Expression], list[exp.Expre
 
 
 def _bare(node: exp.Expression) -> exp.Expression:
-    """Return what is inside parentheses and casts to a real number."""
-    while True:
-        if isinstance(node, exp.Paren):
-            only(node, "this")
-        elif not (isinstance(node, exp.Cast) and node.to.this.name in _REALS and not node.args.get("format")):
-            return node
+    """Return what is inside casts to a real number."""
+    while isinstance(node, exp.Cast) and node.to.this.name in _REALS and not node.args.get("format"):
         node = node.this
+    return node
 
 
 def _nonzero(node: exp.Expression) -> exp.Expression:

@@ -89,7 +89,8 @@ def plain(select: exp.Select, schema: Schema) -> exp.Select:
         if isinstance(tree := select.args.get(part), exp.Expression):
             select.set(part, _resolved(tree, rows, budget, () if part == "where" else shown, part))
     for condition in rows.where:
-        select.where(budget.copy(condition), copy=False)
+        where, inner = select.args.get("where"), budget.copy(condition)
+        select.set("where", exp.Where(this=inner if where is None else exp.And(this=where.this, expression=inner)))
     select.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(schema.name, quoted=True))))
     return select
 
@@ -274,7 +275,7 @@ def _name_items(group: exp.Expression, items: Sequence[exp.Expression]) -> None:
 
 def _meant(item: exp.Expression, items: Sequence[exp.Expression]) -> exp.Expression:
     """Return what an item of GROUP BY means: a number is the item of SELECT at that place."""
-    if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
+    if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
         _name_items(item, items)
         return item
     if not isinstance(item, exp.Literal) or item.is_string:

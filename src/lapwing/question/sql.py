@@ -27,7 +27,7 @@ from .asking import (
     resolved,
 )
 from .bins import equal_bins
-from .condition import column_name, condition_of, numeral, only, parse_condition, parsed, refuse
+from .condition import check_depth, column_name, condition_of, numeral, only, parse_condition, parsed, refuse
 from .derived import check_computable
 from .expression import ONE, Choose
 from .foreign_objects import refuse_no_text
@@ -70,7 +70,7 @@ def select_of(text: str, schema: Schema, *, recorded: bool = False) -> exp.Selec
     person = () if schema.person is None else (schema.person,)
     names = [*schema.columns, *person, *(item.alias_or_name for item in select.expressions)]
     for part in (*select.expressions, select.args.get("where"), select.args.get("group")):
-        if part is not None:
+        if part is not None and not recorded:
             refuse_quotes(part, names)
     return select
 
@@ -170,6 +170,8 @@ def make_query(
     query = Query(schema.name, named(checked, taken), keys, condition, bordered, shown, computed, tables, grouping)
     if tables:
         check_cells(query, schema)
+    if not recorded:
+        check_depth(query.text)
     return query
 
 
