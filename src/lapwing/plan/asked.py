@@ -17,6 +17,7 @@ from ..question.sets import Keys, KeyTable, Objective, Weights
 from ..question.statement import read
 from .plan import Plan
 from .planning import make_plan
+from .rates import better_ways
 
 Statistics = Sequence[Statistic | Sequence[Statistic] | str]
 """What is asked: statistics, or one text of SQL."""
@@ -62,7 +63,7 @@ def plan_asked(
         tables=tables,
         objective=objective,
     )
-    return replace(plan, shown=cut)
+    return replace(plan, shown=cut, better=better_ways(plan))
 
 
 def asked(

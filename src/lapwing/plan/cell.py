@@ -62,6 +62,7 @@ def _lines(plan: Plan) -> list[str]:
         *map(str, plan.computed),
         *map(str, plan.clipped),
         *plan.notes,
+        *plan.better,
         *cut,
         *([] if plan.lacking is None else [plan.lacking]),
     ]

@@ -23,7 +23,7 @@ from ..errors import InvalidParameter
 from ..exact import Number
 from ..measure.kinds import answering, columns_declared, columns_read
 from ..measure.linear import Term, combined, integer_margin, linear_margin
-from ..measure.measurement import Measurement, Setting, rows_assumed
+from ..measure.measurement import Measurement, Setting
 from ..measure.public_n import has_public_n
 from ..question.cut import WHOLE, Cut
 from ..question.derived import sources_of
@@ -37,7 +37,7 @@ from .plots import plan_chart
 from .several import SeveralTables, several_lines
 from .silent import half_range, silences
 from .strategy import Strategy
-from .weighing import expected_margin
+from .weighing import assumption, expected_margin
 
 MOST_COMBINED = 4
 """The largest number of measurements that are combined for the number of rows."""
@@ -89,7 +89,7 @@ class Plan:
 
     ``shown`` is what HAVING, ORDER BY and LIMIT would show of the answer; nothing else depends on it.  If several
     tables are asked, ``strategy`` says which are measured; ``released`` is the plan with all tables that were released
-    together, if this one shows some of them.
+    together, if this one shows some of them.  ``better`` are sentences about other ways to ask the same.
     """
 
     schema: Schema
@@ -104,6 +104,7 @@ class Plan:
     shown: Cut = WHOLE
     strategy: Strategy | None = None
     released: Plan | None = None
+    better: tuple[str, ...] = ()
 
     @property
     def whole(self) -> Plan:
@@ -295,8 +296,7 @@ class Plan:
         setting = self.setting(part)
         expected = part.measurement.expect(about, setting, self.confidence)
         if statistic.parts:
-            assumes = f"{rows_assumed(setting)}, values in the middle of their bounds"
-            expected = expected._replace(claim="G2", assumes=assumes)
+            expected = expected._replace(claim="G2", assumes=assumption(self, statistic))
         times = abs(statistic.times) if statistic.is_linear else 1
         return Forecast(
             statistic,
@@ -353,7 +353,7 @@ class Plan:
             "computed": [each.to_dict() for each in self.computed],
             "clipped": [each.to_dict() for each in self.clipped],
             "silent": list(silences(self)),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.better],
             "cut": None if self.shown == WHOLE else self.shown.to_dict(),
             "sql": self.sql,
         }
@@ -407,7 +407,7 @@ class Plan:
         if len(self.parts) > 1:
             shares = ", ".join(f"{part.measurement.name}: {short(part.epsilon)}" for part in self.parts)
             lines.append(f"ε is split: {shares}")
-        lines += [*silences(self), *map(str, self.computed), *map(str, self.clipped), *self.notes]
+        lines += [*silences(self), *map(str, self.computed), *map(str, self.clipped), *self.notes, *self.better]
         if self.shown != WHOLE:
             all_of_them = "The group is" if self.groups == 1 else f"All {groups} are"
             lines.append(f"{all_of_them} measured and charged once; shown of them, at no cost: {self.shown.text}")

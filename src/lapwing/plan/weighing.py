@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..measure.linear import Groups, Noisy, root
+from ..measure.measurement import UNIT, rows_assumed
 from ..measure.quotients import Slot
 from ..noise.weighted import EqualDraws, margin_of
 from ..question.query import Statistic
@@ -143,10 +144,7 @@ def cannot_be_negative(plan: Plan, statistic: Statistic) -> bool:
 
 
 def expected_margin(plan: Plan, statistic: Statistic, confidence: Fraction, groups: int) -> float:
-    """Return the half-width of the bar of a ratio for the assumed rows; infinite if its denominator may be 0.
-
-    Values are assumed to lie in the middle of their bounds.
-    """
+    """Return the half-width of the bar of a ratio as ``assumption`` says; infinite if its denominator may be 0."""
     made = weighing(plan, statistic)
     if made is None:
         return math.inf
@@ -169,10 +167,29 @@ def _margin(made: Weighing, top: float, bottom: float, confidence: Fraction) -> 
     return margin_of(cells, confidence)
 
 
+def assumption(plan: Plan, ratio: Statistic) -> str:
+    """Return what ``expected_margin`` assumes, in words.
+
+    A count, also as a sum of 0 and 1, is one of all rows: there the bar of a rate is widest.  Means assume the same.
+    """
+    values = [_sums_values(plan, each) for each in ratio.parts]
+    counted = any(not summed and not each.counts_rows for summed, each in zip(values, ratio.parts, strict=True))
+    return (
+        rows_assumed(plan.setting(plan.parts[0]))
+        + (", all of them counted" if counted else "")
+        + (", values in the middle of their bounds" if any(values) else "")
+    )
+
+
 def _assumed(plan: Plan, statistic: Statistic) -> float:
     """Return what a count or sum would be."""
-    if statistic.kind != "sum":
+    if not _sums_values(plan, statistic):
         return float(plan.rows)
     low, high = _ends(plan, statistic)
     middle = (low + high) / 2
     return plan.rows * (middle or abs(high) / 2)
+
+
+def _sums_values(plan: Plan, statistic: Statistic) -> bool:
+    """Return whether it is a sum of values, and no count: a sum of 0 and 1 is one."""
+    return statistic.kind == "sum" and plan.schema.columns[statistic.column or ""].grid != UNIT

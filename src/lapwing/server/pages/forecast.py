@@ -25,7 +25,7 @@ def plan_shown(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]
         "left": exact.text(left),
         "after": exact.text(left - cost) if cost <= left else None,
         "percent": 100.0 if not left else round(min(float(cost / left), 1.0) * 100, 1),
-        "notes": plan.notes,
+        "notes": (*plan.notes, *plan.better),
         "sql": plan.sql,
         "curves": curves(plan, ladder(left)),
     }
