@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from .. import exact
 from ..pages import document as parts
 from ..question.cut import WHOLE
+from .several import several_line, several_rows
 from .silent import silences
 
 if TYPE_CHECKING:
     from .plan import Plan
-
-_SHOWN_TABLES = 20
 
 
 def plan_cell(plan: Plan) -> str:
@@ -36,21 +35,9 @@ def _tables(plan: Plan) -> str:
     several = plan.several
     if several is None:
         return ""
-    rows = [
-        [
-            several.title(each.table),
-            f"{several.cells(each.table):,}",
-            "" if each.share is None else f"{float(100 * each.share):.3g} %",
-        ]
-        for each in several.listed[:_SHOWN_TABLES]
-    ]
-    more = len(several.listed) - len(rows)
-    return parts.joined(
-        [
-            parts.table("The tables", ("table", "cells", "share of ε"), rows),
-            parts.paragraph(*([f"… {more:,} more tables: see .to_dict()"] if more else []), kind="quiet"),
-        ]
-    )
+    heads, rows, more = several_rows(several)
+    words = [*more, several_line(several)]
+    return parts.joined([parts.table("The tables", heads, rows), parts.paragraph(*words, kind="quiet")])
 
 
 def _lines(plan: Plan) -> list[str]:

@@ -34,7 +34,7 @@ from .clipped import Clipped
 from .computed import Computed, expressions
 from .left_out import left_out
 from .plots import plan_chart
-from .several import SeveralTables, several_lines
+from .several import SeveralTables, several_line, several_rows
 from .silent import half_range, silences
 from .strategy import Strategy
 from .weighing import assumption, expected_margin
@@ -386,8 +386,10 @@ class Plan:
                 each.statistic.shown_text,
                 short(each.sensitivity),
                 short(each.scale) if self.several is None else "by table",
-                each.bar_text(each.margin),
-                each.bar_text(each.simultaneous_margin),
+                *(
+                    bar if self.several is None or each.says_nothing else f"up to {bar}"
+                    for bar in (each.bar_text(each.margin), each.bar_text(each.simultaneous_margin))
+                ),
                 each.claim,
                 each.assumes,
             ]
@@ -403,7 +405,9 @@ class Plan:
         heads = ["name", "statistic", "sensitivity", "noise scale", f"{sure} error bar", "all at once", "claim", "if"]
         lines = [f'Plan for "{self.schema.name}": ε = {exact.text(self.epsilon)}, {groups}.  No data was read.']
         lines.append(report.text_table(heads, self.forecast_rows, {0, 1, 6, 7}))
-        lines += [] if self.several is None else several_lines(self.several)
+        if self.several is not None:
+            named, rows, more = several_rows(self.several)
+            lines += [several_line(self.several), report.text_table(named, rows, {0}), *(f"  {line}" for line in more)]
         if len(self.parts) > 1:
             shares = ", ".join(f"{part.measurement.name}: {short(part.epsilon)}" for part in self.parts)
             lines.append(f"ε is split: {shares}")

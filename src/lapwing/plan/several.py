@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import exact, report
+from .. import exact
 from ..errors import UnsupportedQuery
 from ..measure import adding_up, hierarchy, tables
 from ..measure.cells import Column
@@ -44,7 +44,7 @@ from .strategy import Strategy
 from .weighing import Weighing, weighing
 
 if TYPE_CHECKING:
-    from .plan import Part, Plan
+    from .plan import Forecast, Part, Plan
 
 _NOTHING: Column = np.zeros(0)
 
@@ -304,12 +304,17 @@ class SeveralTables:
         both = [*self.asked, *(table for table in self.strategy.measured if table not in self.asked)]
         return [TableForecast(table, shares.get(table), self._expected(table)) for table in both]
 
-    def _expected(self, table: Axes) -> list[tuple[Statistic, float, float]]:
-        """Return the bar of each statistic of an asked table, and its bar if every table were asked by itself."""
+    def _expected(self, table: Axes) -> list[tuple[Forecast, float]]:
+        """Return what to expect in an asked table; with each bar that of a question for this table alone."""
         if table not in self.asked:
             return []
-        sure = self.plan.confidence
-        return [(one, self.margin(one, table, sure), self._by_itself(one, table)) for one in self.plan.query.statistics]
+        sure, at_once = (self.plan.each_confidence(self.plan.confidence, each)[0] for each in (False, True))
+        found = []
+        for each in self.plan.forecasts:
+            one, alone = each.statistic, self._by_itself(each.statistic, table)
+            margin, largest = (self.margin(one, table, confidence) for confidence in (sure, at_once))
+            found.append((replace(each, margin=margin, simultaneous_margin=largest), alone))
+        return found
 
     def _by_itself(self, statistic: Statistic, table: Axes) -> float:
         """Return the half-width of the bar of a question for one table, if all tables get the same part of ε."""
@@ -330,8 +335,13 @@ class SeveralTables:
                 "cells": self.cells(each.table),
                 "share": None if each.share is None else exact.text(each.share),
                 "columns": [
-                    {"name": one.name, "margin": _finite(margin), "margin_alone": _finite(alone)}
-                    for one, margin, alone in each.expected
+                    {
+                        "name": one.statistic.name,
+                        "margin": _finite(one.margin),
+                        "simultaneous_margin": _finite(one.simultaneous_margin),
+                        "margin_alone": _finite(alone),
+                    }
+                    for one, alone in each.expected
                 ],
             }
             for each in self.listed
@@ -349,31 +359,34 @@ class Evidence(NamedTuple):
 
 
 class TableForecast(NamedTuple):
-    """A table: its share of ε if it is measured; for each statistic the bar to expect, and that of the table alone."""
+    """A table: its share of ε if it is measured; for each statistic what to expect, and the bar of the table alone."""
 
     table: Axes
     share: Fraction | None
-    expected: list[tuple[Statistic, float, float]]
+    expected: list[tuple[Forecast, float]]
 
 
-def several_lines(several: SeveralTables) -> list[str]:
-    """Return what a plan says about its tables: which are measured, how good they are, and as separate questions."""
+def several_rows(several: SeveralTables) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return the tables as a plan shows them: the heads, a row for each of the first, and how many more there are."""
     statistics = [str(each.name) for each in several.plan.query.statistics]
     heads = ["table", "cells", "share of ε", *(part for name in statistics for part in (name, "one by one"))]
     rows = []
     for each in several.listed[:_SHOWN_TABLES]:
         share = "" if each.share is None else f"{float(100 * each.share):.3g} %"
-        bars = [f"± {report.shown(bar)}" for _, *both in each.expected for bar in both]
+        bars = [one.bar_text(bar) for one, alone in each.expected for bar in (one.margin, alone)]
         rows.append([several.title(each.table), f"{several.cells(each.table):,}", share, *bars])
     rows = [[*row, *[""] * (len(heads) - len(row))] for row in rows]
     more = len(several.listed) - len(rows)
+    return heads, rows, [f"… {more:,} more tables: see .to_dict() or --format json"] if more else []
+
+
+def several_line(several: SeveralTables) -> str:
+    """Return what a plan says about its tables: how many are measured, and what the bars beside theirs are."""
     number, measured = len(several.asked), len(several.strategy.measured)
-    return [
+    return (
         f"{number} tables that add up, computed from {measured} that {'is' if measured == 1 else 'are'} measured.  "
-        f'"one by one": the bars of {number} separate questions with the same ε in all.',
-        report.text_table(heads, rows, {0}),
-        *([f"  … {more:,} more tables: see .to_dict() or --format json"] if more else []),
-    ]
+        f'"one by one": the bars of {number} separate questions with the same ε in all.'
+    )
 
 
 def chain_of(query: Query, found: Sequence[Level]) -> Chain | None:

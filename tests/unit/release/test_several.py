@@ -635,3 +635,21 @@ def test_the_plan_says_what_is_measured(people):
     assert "4 tables that add up" in told
     assert "by table" in told
     assert re.search(r"sex × edu +6 +\d+ %", told)
+
+
+def test_a_plan_says_the_error_of_each_table_as_the_answer_has_it(people):
+    statistics, by = (lw.count(name="n"), lw.mean("hours", name="m")), lw.rollup("sex", "edu")
+    plan = people.plan(*statistics, by=by, epsilon=2)
+    answer = asked(people, *statistics, by=by, epsilon=2)
+    for at_once, margin in ((answer, "margin"), (answer.at(simultaneous=True), "simultaneous_margin")):
+        for table in plan.to_dict()["tables"]:
+            row = at_once.table(*table["by"]).rows[0]["n"]
+            assert (row["high"] - row["low"]) / 2 == pytest.approx(table["columns"][0][margin], abs=1e-6)
+    expected = {tuple(each["by"]): each["columns"] for each in plan.to_dict()["tables"]}
+    assert len({columns[0]["margin"] for columns in expected.values()}) == 3
+    for text in (str(plan), plan._repr_html_()):
+        for columns in expected.values():
+            for each in columns:
+                assert f"± {each['margin']:.4g}" in text
+    largest = max(columns[0]["margin"] for columns in expected.values())
+    assert f"up to ± {largest:.4g}" in str(plan)

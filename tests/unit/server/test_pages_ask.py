@@ -112,6 +112,30 @@ def test_the_curve_of_an_error_has_titles_and_ticks_and_ends_at_what_is_possible
     assert "no information" in ana.post(f"{ASK}/plan", sql="SELECT AVG(cost) FROM visits", epsilon="0.000001").text
 
 
+def test_the_curve_of_an_error_ends_where_the_number_is_exact(ana):
+    sql = "SELECT COUNT(DISTINCT patient) AS people FROM visits"
+    curves = (ana.post(f"{ASK}/plan", sql=sql, epsilon=at).text.partition("<figure>")[2] for at in ("0.1", "50"))
+    shown = [
+        ("polyline" in each, "<circle" in each, "; ± 0 where the line ends, above ε = 2<" in each) for each in curves
+    ]
+    assert shown == [(True, True, False), (True, False, True)]
+
+
+def test_the_plan_has_the_error_of_each_of_several_tables(ana, folder):
+    sql = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ROLLUP(ward)"
+    page = ana.post(f"{ASK}/plan", sql=sql, epsilon="0.1").text
+    assert "each of 4 groups in 2 tables" in page
+    rows = [
+        re.findall(r"<t[hd][^>]*>([^<]*)", row)
+        for row in page.split("<tbody>")[1].split("</tbody>")[0].split("<tr>")[1:]
+    ]
+    assert [row[:2] for row in rows] == [["total", "n"], ["total", "m"], ["ward", "n"], ["ward", "m"]]
+    tables = Source.open(folder / "visits.toml").plan(sql, epsilon="0.1").to_dict()["tables"]
+    margins = [each["margin"] for table in tables for each in table["columns"]]
+    assert [row[2] for row in rows] == [f"± {margin:.4g}" for margin in margins]
+    assert page.count("in the table where it is largest") == 2
+
+
 @pytest.mark.parametrize("ends", [(1e-9, 1000), (0.3, 0.31), (0.002, 2), (1, 1e15), (7, 8), (0.0006, 0.6), (999, 1e6)])
 def test_the_ticks_of_an_axis_are_few_round_and_on_it(ends):
     ticks = _ticks(ends)

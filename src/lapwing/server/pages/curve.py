@@ -42,15 +42,19 @@ def ladder(left: Fraction) -> list[str]:
 def curves(plan: Plan, values: Sequence[str]) -> list[dict[str, Any]]:
     """Return, for each statistic, the curve of its error against ε, to be drawn; none if that would take long.
 
-    It is drawn at these ``values`` of ε, and at the one that is asked, so that the question is on it.
+    It is drawn at these ``values`` of ε, and at the one that is asked, so that the question is on it; but not where the
+    error bar is ± 0, or where nothing is known, which has no place on its axes.
     """
     if plan.groups > MOST_GROUPS:
         return []
     places = sorted({*map(Fraction, values), plan.epsilon})
-    found = [
-        (each, [(float(at), _margin_at(plan, each, at)) for at in places]) for each in plan.forecasts[:MOST_CURVES]
-    ]
-    return [_drawn(plan, each, points) for each, points in found if all(0 < y < math.inf for _, y in points)]
+    ends = float(places[0]), float(places[-1])
+    found = []
+    for each in plan.forecasts[:MOST_CURVES]:
+        points = [(float(at), margin) for at in places if 0 < (margin := _margin_at(plan, each, at)) < math.inf]
+        if len(points) > 1:
+            found.append(_drawn(plan, each, points, ends))
+    return found
 
 
 def _margin_at(plan: Plan, forecast: Forecast, epsilon: Fraction) -> float:
@@ -61,10 +65,10 @@ def _margin_at(plan: Plan, forecast: Forecast, epsilon: Fraction) -> float:
     return min(there.margin(forecast.statistic, *there.each_confidence(plan.confidence, False)), forecast.most)
 
 
-def _drawn(plan: Plan, forecast: Forecast, points: Sequence[Ends]) -> dict[str, Any]:
+def _drawn(plan: Plan, forecast: Forecast, points: Sequence[Ends], wide: Ends) -> dict[str, Any]:
     """Return a curve on logarithmic axes: its line, where the question is on it, its ticks and its words."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
-    wide, high = (xs[0], xs[-1]), (min(ys), max(max(ys), min(ys) * 1.25))
+    high = min(ys), max(max(ys), min(ys) * 1.25)
     across, down = _place(wide, LEFT, WIDTH - RIGHT), _place(high, HEIGHT - BOTTOM, TOP)
     here = float(plan.epsilon)
     about = about_statistic(plan, forecast.statistic)
@@ -73,7 +77,7 @@ def _drawn(plan: Plan, forecast: Forecast, points: Sequence[Ends]) -> dict[str, 
         "name": str(forecast.statistic.name),
         "unit": unit,
         "line": " ".join(f"{across(x)},{down(y)}" for x, y in points),
-        "dot": [across(here), down(ys[xs.index(here)])],
+        "dot": [across(here), down(ys[xs.index(here)])] if here in xs else None,
         "across": [(across(at), text) for at, text in _ticks(wide)],
         "down": [(down(at), text) for at, text in _ticks(high)],
         "fine_across": [across(at) for at in _fine(wide)],
@@ -82,6 +86,7 @@ def _drawn(plan: Plan, forecast: Forecast, points: Sequence[Ends]) -> dict[str, 
         "bottom": short(ys[-1]),
         "first": short(xs[0]),
         "last": short(xs[-1]),
+        "exact_above": short(xs[-1]) if xs[-1] < wide[1] else "",
         "most": short(forecast.most) if max(ys) >= forecast.most else "",
         "sizes": {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
     }

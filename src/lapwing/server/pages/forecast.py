@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,9 @@ from ..asking import PlanBody
 from ..sources import Served
 from .curve import curves, ladder
 
+MOST_SHOWN = 40
+"""The errors of how many tables are shown."""
+
 
 def plan_shown(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]:
     """Return a plan for a template: each error, the curve, and what is left after; no data is read."""
@@ -19,7 +23,8 @@ def plan_shown(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]
     plan = served.source.plan(*statistics, epsilon=body.epsilon, rows=body.rows, **named)
     cost = plan.epsilon if plan.parts or plan.several is not None else Fraction(0)
     return {
-        "statistics": [_statistic(plan, each) for each in plan.forecasts],
+        "statistics": [_statistic(plan, each, table) for table, each in _forecasts(plan)],
+        "tables": 0 if plan.several is None else len(plan.several.asked),
         "groups": plan.groups,
         "cost": exact.text(cost),
         "left": exact.text(left),
@@ -31,11 +36,21 @@ def plan_shown(served: Served, body: PlanBody, left: Fraction) -> dict[str, Any]
     }
 
 
-def _statistic(plan: Plan, forecast: Forecast) -> dict[str, Any]:
+def _forecasts(plan: Plan) -> Iterator[tuple[str, Forecast]]:
+    """Yield what to expect: for each statistic, and if several tables are asked, for each in each of the first."""
+    if plan.several is None:
+        yield from (("", each) for each in plan.forecasts)
+        return
+    for table in plan.several.listed[: min(len(plan.several.asked), MOST_SHOWN)]:
+        yield from ((plan.several.title(table.table), each) for each, _ in table.expected)
+
+
+def _statistic(plan: Plan, forecast: Forecast, table: str) -> dict[str, Any]:
     """Return the errors of one statistic, in words."""
     unit = about_statistic(plan, forecast.statistic).get("unit") if forecast.statistic.level is None else None
     return {
         "name": str(forecast.statistic.name),
+        "table": table,
         "unit": unit or "",
         "error": forecast.bar_text(forecast.margin),
         "together": forecast.bar_text(forecast.simultaneous_margin),
