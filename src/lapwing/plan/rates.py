@@ -46,15 +46,16 @@ def _sentence(plan: Plan, number: int) -> str:
         return ""
     inside = Choose(((part, ONE),), ZERO)
     shared = inside if whole == _EVERY else Choose(((whole, inside),))
-    other = _asking_instead(plan, number, about(Statistic("mean", share=ratio.parts[0].share), shared), shared)
+    share = Statistic("mean", share=ratio.parts[0].share, times=ratio.factor * ratio.times)
+    other = _asking_instead(plan, number, about(share, shared), shared)
     now, then = ([each.margin for each in one.forecasts] for one in (plan, other))
-    now[number], then[number] = now[number] * _WORTH, then[number] * abs(float(ratio.factor))
+    now[number] *= _WORTH
     if any(margin > at_most * (1 + 1e-9) for margin, at_most in zip(then, now, strict=True)):
         return ""
-    times = "" if ratio.factor == 1 else f"{numeral(ratio.factor)} times "
+    times = "" if share.times == 1 else f"{numeral(share.times)} * "
     where = "" if whole == _EVERY else f" FILTER (WHERE {whole})"
     bars = f"± {report.shown(then[number])} instead of {plan.forecasts[number].bar_text(now[number] / _WORTH)}"
-    return f"{ratio.name} is a share, and as such has {bars} for the same ε: {times}AVG({inside}){where}."
+    return f"{ratio.name} is a share, and as such has {bars} for the same ε: {times}AVG({inside}){where}"
 
 
 def _asking_instead(plan: Plan, number: int, share: Statistic, expression: Expression) -> Plan:
@@ -69,6 +70,8 @@ def _asking_instead(plan: Plan, number: int, share: Statistic, expression: Expre
 
 def _rows_of(part: Statistic) -> Condition | None:
     """Return the condition whose rows are counted, by COUNT or by a sum of 0 and 1; None if it is no such count."""
+    if part.times != 1:
+        return None
     if part.counts_rows:
         return _EVERY
     value = part.expression

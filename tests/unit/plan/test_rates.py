@@ -66,14 +66,14 @@ def test_a_ratio_says_what_it_assumes(plan, ratio, words):
 
 @pytest.mark.parametrize("rate", RATES.values(), ids=RATES)
 def test_a_plan_names_the_share_that_is_answered_better(plan, rate):
-    share = """AVG(CASE WHEN "s" = '3' THEN 1 ELSE 0 END) FILTER (WHERE "s" IN ('1', '2', '3'))"""
+    share = """100 * AVG(CASE WHEN "s" = '3' THEN 1 ELSE 0 END) FILTER (WHERE "s" IN ('1', '2', '3'))"""
     there, asked = plan(f"{rate} AS q"), plan(f"{share} AS q")
-    advice = ADVICE.format("0.2996", "0.8048", f"100 times {share}.")
+    advice = ADVICE.format("0.2996", "0.8048", share)
     assert there.better == (advice,)
     assert advice in str(there)
     assert advice in there.to_dict()["notes"]
     assert escape(advice) in there._repr_html_()
-    assert 100 * asked.forecasts[0].margin == pytest.approx(0.2996, rel=1e-3)
+    assert asked.forecasts[0].margin == pytest.approx(0.2996, rel=1e-3)
     assert there.forecasts[0].margin == pytest.approx(0.8048, rel=1e-3)
     assert asked.better == ()
 
