@@ -86,7 +86,10 @@ class Computation:
         cell, column = self.cell(name), self.schema.columns[name]
         if not column.is_computed or column.kind == "text":
             return cell
-        return self.to.day.format(n=cell) if column.kind == "date" else f"CAST({cell} AS {self.to.types[column.kind]})"
+        if column.kind == "date":
+            return self.to.day.format(n=cell)
+        step = 1 if column.grid is None else column.grid.step  # 10 of 10 * FLOOR(age / 10)
+        return f"CAST({cell if step == 1 else f'{cell} * {step}'} AS {self.to.types[column.kind]})"
 
     def below(self, name: str, edge: Fraction) -> str:
         """Return the test whether the value of a column is less than an edge."""

@@ -250,8 +250,8 @@ def _rounded(node: exp.Round, schema: Schema) -> Expression:
     if places is None:
         return _applied("ROUND", [node.this], schema)
     digits = numeral(places)
-    if digits is None or digits.denominator != 1 or not 0 <= digits <= 9:
-        raise UnsupportedQuery("this ROUND", "Write ROUND(x), or ROUND(x, 2) with 0 to 9 decimals.")
+    if digits is None or digits.denominator != 1 or abs(digits) > 9:
+        raise UnsupportedQuery("this ROUND", "Write ROUND(x), or ROUND(x, 2) with -9 to 9 decimals.")
     tens = Fraction(10) ** int(digits)
     inside = Apply("ROUND", (multiplied((Constant(tens), _read(node.this, schema))),))
     return multiplied((Constant(1 / tens), inside))

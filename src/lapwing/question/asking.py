@@ -16,7 +16,7 @@ from sqlglot import exp
 from ..errors import UnsupportedQuery
 from .arithmetic import expression_of, parse_expression
 from .condition import UNKNOWN_AGGREGATES, condition_of, only, parse_condition
-from .derived import added_to, derive
+from .derived import added_key, added_to, derive
 from .expression import ONE, ZERO, Choose, Constant, Expression, Indicator, Named, Product, Recode, multiplied
 from .literals import check_expression
 from .query import Compare, Condition, Statistic, is_share
@@ -74,7 +74,7 @@ def key_expression_of(node: exp.Expression, schema: Schema) -> Expression | Reco
 def column_for(text: str, schema: Schema) -> tuple[str, Schema]:
     """Return the name of a column, or of an expression that a text states, and the schema with it."""
     expression = _stated(text, schema)
-    return (expression.column, schema) if isinstance(expression, Named) else added_to(schema, expression)
+    return (expression.column, schema) if isinstance(expression, Named) else added_key(schema, expression)
 
 
 def _stated(text: object, schema: Schema) -> Expression | Recode:

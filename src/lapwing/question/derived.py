@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import UnsupportedQuery
 from .codes import Key
-from .expression import Apply, Constant, Expression, Named, Recode, Truncate, conditions_of
+from .expression import Apply, Constant, Expression, Named, Product, Recode, Truncate, conditions_of
 from .grids import MOST_SUMMED, GridStep, coarser, compared, step_of
 from .periods import date_of, periods
 from .query import (
@@ -119,6 +119,23 @@ def added_to(schema: Schema, expression: Expression | Recode) -> tuple[str, Sche
     if known is not None:
         return name, schema
     return name, replace(schema, columns={**schema.columns, name: derive(expression, schema)})
+
+
+def added_key(schema: Schema, expression: Expression | Recode) -> tuple[str, Schema]:
+    """Return the name of an expression to group by, and the schema with that column: of 10 * FLOOR(age / 10) too.
+
+    The keys of a product that has a whole number as its step are the multiples between its bounds, if they are few.
+    """
+    name, schema = added_to(schema, expression)
+    column = schema.columns[name]
+    grid = column.grid
+    if not isinstance(expression, Product) or column.keys is not None or grid is None:
+        return name, schema
+    if grid.step.denominator != 1 or grid.steps >= _MOST_VALUES:
+        return name, schema
+    step = int(grid.step)
+    keys = tuple(range(grid.low * step, grid.high * step + 1, step))
+    return name, replace(schema, columns={**schema.columns, name: replace(column, kind="integer", keys=keys)})
 
 
 def with_derived(schema: Schema, derived: Iterable[tuple[str, Column]]) -> Schema:

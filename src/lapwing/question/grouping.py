@@ -15,8 +15,9 @@ from sqlglot import exp
 from ..errors import UnsupportedQuery
 from .asking import check_number, is_row_expression, key_expression_of
 from .bins import bin_edges
-from .condition import column_name, only
-from .derived import added_to
+from .condition import column_name, only, written
+from .derived import added_key
+from .expression import ONE, Named, Product
 from .quantiles import number_in
 from .query import quoted
 from .schema import Schema
@@ -132,7 +133,12 @@ def _column(node: exp.Expression, schema: Schema) -> tuple[str, Schema]:
     """Return the name of a column or expression, and the schema with it."""
     if isinstance(node, exp.Column):
         return schema.column(column_name(node))[0], schema
-    return added_to(schema, key_expression_of(node, schema))
+    expression = key_expression_of(node, schema)
+    match expression:
+        case Product((first, Named(column))) if first == ONE and node.find(exp.Div) is not None:
+            what = f"GROUP BY {written(node)} (/ does not round: it is {quoted(column)} itself)"
+            raise UnsupportedQuery(what, f"Write FLOOR({column} / 10) * 10, or bins: BIN({column}, 0, 10, 20).")
+    return added_key(schema, expression)
 
 
 def is_grouping(node: exp.Expression) -> bool:

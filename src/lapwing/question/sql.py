@@ -35,7 +35,7 @@ from .grouping import grouping_keys, grouping_of, is_grouping, is_key, key_of
 from .labels import NAME, is_name
 from .literals import check_expression, check_literals
 from .quantiles import quantile_of
-from .query import Condition, Query, Statistic, elementary, named, quoted
+from .query import Condition, Query, Statistic, elementary, named, named_in, quoted
 from .quotes import refuse_quotes
 from .ratios import calculated
 from .rewrite import plain
@@ -255,19 +255,31 @@ def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) 
     """Refuse keys that are named twice, or whose groups are not public."""
     for key in by:
         if schema.columns[key].group_keys is None and key not in edges:
-            raise UnsupportedQuery(f'GROUP BY "{key}", which has no keys', _keys_advice(key, schema.columns[key]))
+            advice = _keys_advice(key, schema.columns[key], schema)
+            raise UnsupportedQuery(f'GROUP BY "{key}", which has no keys', advice)
     if len(set(by)) != len(by):
         raise UnsupportedQuery("a key twice", "Name every key once.")
 
 
-def _keys_advice(key: str, column: Column) -> str:
+def _only_column(column: Column, schema: Schema) -> str | None:
+    """Return the only column that a computed one names, if it has bounds."""
+    names = set() if column.expression is None else set(named_in(column.expression))
+    (name, *others) = names or {""}
+    return name if name in schema.columns and not others and schema.columns[name].low is not None else None
+
+
+def _keys_advice(key: str, column: Column, schema: Schema) -> str:
     """Say how to group by a column that has no keys."""
     name = key if is_written(key, column) else name_in_sql(key)
     if column.first is not None:
         return f"Choose a unit of time: GROUP BY DATE_TRUNC('month', {name})."
+    if (within := _only_column(column, schema)) is not None:
+        name, column = name_in_sql(within), schema.columns[within]
     if column.low is not None and column.high is not None:
         edges = (column.low, (column.low + column.high) / 2, column.high)
         return f"Choose bins of it: GROUP BY BIN({', '.join([name, *map(written_numeral, edges)])})."
+    if column.kind == "date":
+        return f"Declare its first and last day, and choose a unit of time: GROUP BY DATE_TRUNC('month', {name})."
     advice = "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
     truth = column.kind == "boolean"
     return advice + ("Write keys = [false, true]." if truth else "`lapwing discover` finds the frequent ones.")

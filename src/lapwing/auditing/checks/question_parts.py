@@ -91,6 +91,7 @@ GROUPS = (
         (f"{_BY} CASE WHEN x > 1 THEN 'a' ELSE 1 END", f"{_BY} CASE WHEN x > 1 THEN 'a' WHEN x > 2 THEN x END")),
     TextRule("a date has a unit", "GROUP BY DATE_TRUNC('month', d)", (f"{_BY} DATE_TRUNC('week', d)",), (f"{_BY} d",)),
     TextRule("a number has bins", "GROUP BY BIN(x, 0, 5, 10)", (f"{_BY} BIN(x, 0, 5, 10)",), (f"{_BY} x",)),
+    TextRule("/ does not round", "(/ does not round", (f"{_BY} FLOOR(z / 5) * 5",), (f"{_BY} z / 5 * 5",)),
     TextRule("quotes are in the advice", 'GROUP BY BIN("order", 0, 2.5, 5)', (f'{_BY} BIN("order", 0, 5)',),
         (f'{_BY} "order"',)),
     TextRule("a truth value has keys", "Write keys = [false, true]", (f"{_BY} f",), (f"{_BY} b",)),
