@@ -623,6 +623,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_a_server_from_its_start_to_its_end": CHARGES,
         "test_a_server_that_is_killed_loses_no_charge_and_goes_on_with_its_jobs": CHARGES,
         "test_T56_a_signal_in_the_middle_of_a_charge_leaves_one_charge_one_answer_and_status_0": CHARGES,
+        "test_T56_a_client_or_proxy_that_hangs_up_in_the_middle_of_a_charge_leaves_one_charge_and_one_answer": CHARGES,
         "test_a_server_started_by_nohup_stays_when_its_terminal_is_closed": NO_NOISE,
         "test_a_request_with_two_lengths_is_refused_and_nothing_after_it_is_read": NO_NOISE,
         "test_what_is_no_request_leaves_one_line_of_json_in_the_log": NO_NOISE,

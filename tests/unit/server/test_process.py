@@ -78,6 +78,25 @@ def test_T56_a_signal_in_the_middle_of_a_charge_leaves_one_charge_one_answer_and
     assert len(charges(long)) == 1
 
 
+def test_T56_a_client_or_proxy_that_hangs_up_in_the_middle_of_a_charge_leaves_one_charge_and_one_answer(serve, long):
+    server = serve()
+    body = json.dumps({"sql": LONG, "epsilon": "0.5"})
+    head = f"POST /api/v1/sources/visits/release HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+    head += f"Content-Type: application/json\r\nAuthorization: Bearer {server.tokens['ana']}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as link:
+        link.sendall((head + body).encode())
+        while not charges(long):
+            threading.Event().wait(0.01)
+        (charge,) = charges(long)
+        assert not charge.answered
+    status, said = server.end()
+    assert (status, "Traceback" in said) == (0, False)
+    (charge,) = charges(long)
+    assert (charge.epsilon, charge.answered) == (Fraction(1, 2), True)
+    again = serve().connect("ana")["visits"].sql(LONG, epsilon="0.5")
+    assert (again.repeated, again.entry, len(charges(long))) == (True, charge.number, 1)
+
+
 def test_a_server_started_by_nohup_stays_when_its_terminal_is_closed(serve):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
