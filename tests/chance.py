@@ -633,6 +633,7 @@ _BY_FILE: dict[str, dict[str, Chance]] = {
         "test_an_analyst_asks_through_the_proxy": CHARGES,
         "test_systemd_accepts_the_unit_and_finds_it_confined": NO_NOISE,
         "test_the_health_check_asks_by_the_name_that_the_server_answers_to": NO_NOISE,
+        "test_the_proxy_takes_tables_of_makers_and_nothing_else_that_is_large": NO_NOISE,
         "test_the_proxy_ends_what_is_slow_or_called_by_another_name": NO_NOISE,
     },
     "tests/unit/server/test_r.py": {

@@ -29,6 +29,7 @@ from .pages.shell import refused
 from .parts import Parts
 from .permissions import Permission
 from .planning import Planning
+from .readiness import Readiness
 from .refusals import Refusal, failed, not_allowed
 from .routing import add_routes, check_routes, permission_of
 from .settings import Settings
@@ -95,8 +96,18 @@ class Application:
         planning = Planning()
         work = Work(planning, settings.at_once, settings.waiting, settings.epsilon_per_question)
         jobs = Jobs(self.access, work, self.sources, settings.lease_seconds)
+        readiness = Readiness(self.access, self.sources)
         api.state.parts = Parts(
-            settings, self.access, self.sources, planning, work, jobs, self.log, self.sign_in, self.audit
+            settings,
+            self.access,
+            self.sources,
+            planning,
+            work,
+            jobs,
+            self.log,
+            self.sign_in,
+            self.audit,
+            readiness,
         )
         await jobs.open()
         yield
@@ -104,6 +115,7 @@ class Application:
         await work.close()
         await jobs.settle()
         planning.close()
+        readiness.close()
         self._gate.close()
         if self.sign_in is not None:
             self.sign_in.close()

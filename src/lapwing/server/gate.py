@@ -69,7 +69,9 @@ class Gate:
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or refuse it; note it either way."""
         loop = asyncio.get_running_loop()
-        begun, sent = loop.time(), _Sent(send, self._headers)
+        method, begun, sent = scope["method"], loop.time(), _Sent(send, self._headers, scope["method"] == "HEAD")
+        if method == "HEAD":
+            scope = {**scope, "method": "GET"}  # answered alike, without a body
         scope["app"] = self._app  # whose routes say what a page may lead to
         refusal: Refusal | None = None
         try:
@@ -81,14 +83,14 @@ class Gate:
         except LapwingError as error:
             refusal = refusal_of(error)
         except Exception as error:
-            self._log.failure(_route(scope), type(error).__name__)
+            self._log.failure(_route(scope, method), type(error).__name__)
             refusal = failed()
         if refusal is not None and sent.status is None:
             response = await refused(scope, refusal)
             await response(scope, receive, sent)
         caller: Caller | None = scope.get("state", {}).get("caller")
         person = None if caller is None else caller.person
-        self._log.request(person, _route(scope), sent.status or 500, round((loop.time() - begun) * 1000))
+        self._log.request(person, _route(scope, method), sent.status or 500, round((loop.time() - begun) * 1000))
 
     def _check_address(self, scope: Scope) -> None:
         """Refuse a request to another host, one that is too large, and one with a token in its address."""
@@ -205,8 +207,8 @@ class Pace:
 class _Sent:
     """Sends a response, with the headers of every response, and remembers its status."""
 
-    def __init__(self, send: Send, headers: dict[str, str]) -> None:
-        self._send, self._headers = send, headers
+    def __init__(self, send: Send, headers: dict[str, str], bare: bool = False) -> None:
+        self._send, self._headers, self._bare = send, headers, bare
         self.status: int | None = None
 
     async def __call__(self, message: Message) -> None:
@@ -215,6 +217,8 @@ class _Sent:
             headers = MutableHeaders(scope=message)
             for name, value in self._headers.items():
                 headers.setdefault(name, value)
+        elif self._bare:
+            message = {**message, "body": b""}
         await self._send(message)
 
 
@@ -229,8 +233,8 @@ def _without_port(host: str) -> str:
     return (name if colon and port.isdigit() else host).lower()
 
 
-def _route(scope: Scope) -> str:
+def _route(scope: Scope, method: str) -> str:
     """Return the template of the route of a request; never its address."""
     route: Any = scope.get("route")
-    method = scope["method"] if scope["method"] in ("GET", "POST", "PUT", "DELETE", "HEAD") else "OTHER"
+    method = method if method in ("GET", "POST", "PUT", "DELETE", "HEAD") else "OTHER"
     return f"{method} {getattr(route, 'path', UNKNOWN)}"

@@ -31,6 +31,12 @@ class Health(BaseModel):
     status: Literal["ok"]
 
 
+class Readiness(BaseModel):
+    """Whether it can answer questions."""
+
+    status: Literal["ready", "not ready"]
+
+
 class Me(BaseModel):
     """Who I am, and which roles this token gives."""
 

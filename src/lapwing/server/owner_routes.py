@@ -160,6 +160,12 @@ async def health(request: Request) -> Response:
     return json_response({"status": "ok"})
 
 
+async def ready(request: Request) -> Response:
+    """Say whether the record of people and all ledgers answer; status 503 if not."""
+    holds = await parts_of(request).readiness.holds()
+    return json_response({"status": "ready" if holds else "not ready"}, 200 if holds else 503)
+
+
 async def metrics(request: Request) -> Response:
     """Return counts of requests in the text format of Prometheus; nothing in them depends on data."""
     return Response(parts_of(request).log.metrics(), media_type="text/plain; version=0.0.4")
@@ -184,6 +190,7 @@ ROUTES = [
     RouteDeclaration("DELETE", f"{_PERSON}/tokens/{{number}}", Permission.MANAGE, revoke_token, models.Done),
     RouteDeclaration("PUT", f"{_SOURCE}/total", Permission.MANAGE, set_total, models.EntryAnswer),
     RouteDeclaration("GET", "/healthz", Permission.PUBLIC, health, models.Health),
+    RouteDeclaration("GET", "/readyz", Permission.PUBLIC, ready, models.Readiness, also=((503, models.Readiness),)),
     RouteDeclaration("GET", "/metrics", Permission.OPERATE, metrics, None),
     RouteDeclaration("GET", "/api/v1/openapi.json", Permission.SIGNED_IN, openapi, dict[str, Any]),
 ]

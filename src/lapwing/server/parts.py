@@ -14,6 +14,7 @@ from .log import Log
 from .openid import SignIn
 from .permissions import Caller
 from .planning import Planning
+from .readiness import Readiness
 from .settings import Settings
 from .sources import Served
 from .work import Work
@@ -32,6 +33,7 @@ class Parts:
     log: Log
     sign_in: SignIn | None
     audit: AuditReport | None
+    readiness: Readiness
 
 
 def parts_of(request: Request) -> Parts:

@@ -101,7 +101,7 @@ def add_routes(app: FastAPI, routes: list[RouteDeclaration], problem: Any) -> No
     for each in routes:
         each.endpoint.needs, each.endpoint.page = each.needs, each.page  # type: ignore[attr-defined]
         answers: dict[int | str, dict[str, Any]] = {} if each.answers is not None else {200: _TEXT}
-        answers |= {code: {"model": model} for code, model in (*each.also, *((code, problem) for code in _REFUSALS))}
+        answers |= {code: {"model": model} for code, model in (*((code, problem) for code in _REFUSALS), *each.also)}
         app.router.add_api_route(
             each.path,
             each.endpoint,

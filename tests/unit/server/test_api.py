@@ -62,7 +62,7 @@ MOST = {"olga": 10, "ana": 10, "audrey": 4, "oscar": 2, None: 1}
 
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=str)
 def test_no_request_gets_an_answer_that_the_document_does_not_have(serve, folder, mode):
-    server = serve(config="requests_per_minute = 1000000000\n")
+    server = serve(config="requests_per_minute = 1000000000\nbody_bytes = 1000000000\n")
     document = server.connect("ana")._link.get("openapi.json")
     schema = schemathesis.openapi.from_dict(document)
     routes = [each.ok() for each in schema.get_all_operations()]

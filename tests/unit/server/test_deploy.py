@@ -1,5 +1,6 @@
 """What ``deploy`` holds fits the real command line and settings; the proxy and the unit are tried where they can be."""
 
+import http.client
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import tomllib
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +24,11 @@ import yaml
 import lapwing as lw
 from lapwing.cli.main import main
 from lapwing.ledger.store import connect
-from lapwing.server.settings import settings_of
+from lapwing.server.access import Access, invite
+from lapwing.server.permissions import Role
+from lapwing.server.settings import Settings, settings_of
+from lapwing.server.store import AccessStore
+from lapwing.server.uploads import UPLOAD
 
 from ...conftest import NO_NGINX
 from .conftest import ASKED
@@ -165,6 +171,15 @@ def test_systemd_accepts_the_unit_and_finds_it_confined(tmp_path):
 # --- the proxy ---
 
 
+def test_the_proxy_takes_tables_as_large_as_the_server_does():
+    text = (DEPLOY / "nginx" / "lapwing.conf").read_text()
+    (most,) = re.findall(rf"location = {UPLOAD} {{.*?client_max_body_size (\d+)m;.*?}}", text, re.DOTALL)
+    usual = Settings(sources=())
+    assert int(most) * 2**20 >= usual.upload_bytes
+    (others,) = re.findall(r"^    client_max_body_size (\d+)m;", text, re.MULTILINE)
+    assert int(others) * 2**20 >= usual.body_bytes
+
+
 class Proxy(SimpleNamespace):
     """A real nginx in front of a real server, with the settings of ``deploy/nginx``."""
 
@@ -173,7 +188,10 @@ class Proxy(SimpleNamespace):
 def proxied(folder, tmp_path):
     if shutil.which("nginx") is None:
         pytest.skip(NO_NGINX)
-    server = Process(folder, "--behind-proxy", "--name", "localhost").wait()
+    maker = invite(Access(AccessStore(str(folder / "access.sqlite"))), "mara", Role.MAKER, [], 30, [""]).text
+    tables = ("--sources-folder", str(folder / "tables"))
+    server = Process(folder, "--behind-proxy", "--name", "localhost", *tables).wait()
+    server.tokens["mara"] = maker
     certificate, key = write_certificate(tmp_path)
     port, place = free_port(), tmp_path / "nginx"
     place.mkdir()
@@ -221,6 +239,27 @@ def test_an_analyst_asks_through_the_proxy(proxied):
     assert all(re.fullmatch(r"\S+ 127\.0\.0\.1 (GET|POST) 200", line) for line in log.splitlines())
     assert len(log.splitlines()) >= 2
     assert "lapwing_" not in log
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "status"),
+    [
+        ("/new/upload?name=large.csv", 3_000_000, 201),
+        ("/new/upload?name=huge.csv", 210_000_000, 413),
+        ("/api/v1/sources/visits/plan", 3_000_000, 413),
+    ],
+)
+def test_the_proxy_takes_tables_of_makers_and_nothing_else_that_is_large(proxied, path, size, status):
+    trusted = ssl.create_default_context(cafile=proxied.certificate)
+    opened = http.client.HTTPSConnection("localhost", proxied.port, timeout=60, context=trusted)
+    with closing(opened) as link:
+        link.putrequest("POST", path)
+        link.putheader("Authorization", f"Bearer {proxied.server.tokens['mara']}")
+        link.putheader("Content-Type", "application/octet-stream")
+        link.putheader("Content-Length", str(size))
+        link.endheaders(b"" if status == 413 else b"n\n" + b"1\n" * (size // 2 - 1))
+        with link.getresponse() as answer:
+            assert answer.status == status
 
 
 def test_the_proxy_ends_what_is_slow_or_called_by_another_name(proxied):

@@ -1,6 +1,7 @@
 """What every request passes: host, size, time, pace, headers; and what is told when something fails."""
 
 import json
+import threading
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lapwing.errors import EngineError, InvalidParameter, InvalidRequest, LedgerError, MissingParameter
 from lapwing.question.statistic_json import NAMES
 from lapwing.server import ask_routes
+from lapwing.server.access import Access
 from lapwing.server.app import Application
 from lapwing.server.gate import Pace
 from lapwing.server.refusals import json_bytes
@@ -87,6 +89,54 @@ def test_unknown_addresses_are_refused_without_a_redirect(server, path):
         assert (answer.status, answer.json["error"]) == (404, "NotAllowed")
         assert "location" not in answer.headers
         assert not any(name.startswith("access-control") for name in answer.headers)  # no CORS
+
+
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/readyz", ME, "/learn", "/api/v1/sources/visits", "/sources/visits/history", "/nosuch"]
+)
+def test_HEAD_is_answered_as_GET_is_but_without_a_body(server, path):
+    head, full = server.call("HEAD", path, "ana"), server.get(path, "ana")
+    assert (head.status, head.headers, head.body) == (full.status, full.headers, b"")
+    routes = [line["route"] for line in server.lines[-2:]]
+    assert [each.partition(" ")[0] for each in routes] == ["HEAD", "GET"]
+    assert len({each.partition(" ")[2] for each in routes}) == 1
+
+
+def test_HEAD_does_what_no_other_method_does(server):
+    before = server.ledger.head
+    plan, unknown = (server.call("HEAD", path, "ana") for path in ("/api/v1/sources/visits/plan", "/nosuch"))
+    assert plan.shape == unknown.shape
+    assert server.call("HEAD", ME).status == 401
+    assert server.ledger.head == before
+
+
+@pytest.mark.parametrize("lost", ["access.sqlite", "visits.ledger", "secrets.ledger"])
+def test_a_server_whose_people_or_ledgers_cannot_be_reached_runs_and_is_not_ready(server, folder, lost, monkeypatch):
+    monkeypatch.setattr("lapwing.server.readiness._LASTS", 0)
+    assert (server.get("/readyz").status, server.get("/readyz").json) == (200, {"status": "ready"})
+    away = (folder / lost).rename(folder / "away")
+    found = server.get("/readyz")
+    assert (found.status, found.json, found.headers["cache-control"]) == (503, {"status": "not ready"}, "no-store")
+    assert (server.get("/healthz").status, server.call("HEAD", "/readyz").status) == (200, 503)
+    (folder / lost).unlink(missing_ok=True)
+    away.rename(folder / lost)
+    assert server.get("/readyz").json == {"status": "ready"}
+
+
+def test_a_silent_database_is_looked_up_once_however_many_ask(server, monkeypatch):
+    looks, go_on = [], threading.Event()
+
+    def silent(access, source):
+        looks.append(source)
+        assert go_on.wait(30)
+        return []
+
+    monkeypatch.setattr("lapwing.server.readiness.PATIENCE", 0.05)
+    monkeypatch.setattr(Access, "roles", silent)
+    assert {server.get("/readyz").status for _ in range(5)} == {503}
+    assert server.get("/healthz").status == 200
+    go_on.set()
+    assert len(looks) == 1
 
 
 def test_every_response_has_the_same_safe_headers(server, start):

@@ -98,7 +98,7 @@ def wants_page(scope: Scope) -> bool:
 
 def is_api(path: str) -> bool:
     """Return whether an address is for programs, whether or not there is anything; all others are for browsers."""
-    return path.startswith("/api/") or path in ("/healthz", "/metrics")
+    return path.startswith("/api/") or path in ("/healthz", "/readyz", "/metrics")
 
 
 async def refused(scope: Scope, refusal: Refusal) -> Response:

@@ -21,7 +21,9 @@ function send(chosen) {
     try {
       told = JSON.parse(request.responseText);
     } catch {
-      told = { message: "The server did not answer as expected." };
+      told = { message: request.status === 413
+        ? "The table is larger than the proxy in front of this server takes. The file was not taken: ask who runs the server."
+        : "The server did not answer as expected." };
     }
     if (request.status === 201) {
       location.assign(told.next);
@@ -29,7 +31,7 @@ function send(chosen) {
     }
     ended(told.message || "The file was not taken.");
   });
-  request.addEventListener("error", () => ended("The connection broke. The file was not taken."));
+  request.addEventListener("error", () => ended("The connection broke: the file may be too large. It was not taken."));
   progress.hidden = false;
   state.textContent = `Sending ${name} …`;
   request.send(chosen);
