@@ -173,8 +173,13 @@ async def metrics(request: Request) -> Response:
 
 async def openapi(request: Request) -> Response:
     """Return the OpenAPI document of this server."""
-    document = request.app.openapi()
-    parts = {**document["components"], "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
+    document: dict[str, Any] = request.app.openapi()
+    for operation in [each for path in document["paths"].values() for each in path.values()]:
+        operation["responses"].pop("422", None)  # FastAPI's own, which is never sent: what does not fit is 400
+    schemas = document["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    parts = {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
     return json_response({**document, "components": parts, "security": [{"token": []}]})
 
 

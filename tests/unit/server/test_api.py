@@ -167,6 +167,21 @@ def wrong_body(case):
     return any("body" in place.lower() and mode.is_negative for place, mode in parts.items())
 
 
+def test_the_document_has_one_form_of_refusals_and_no_other(server):
+    document = server.get("/api/v1/openapi.json", "ana").json
+    refusal = {"$ref": "#/components/schemas/RefusalAnswer"}
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            assert "422" not in told["responses"], (method, path)
+            refused = {code: each["content"] for code, each in told["responses"].items() if code >= "400"}
+            assert refused.pop("503")["application/json"]["schema"] == refusal or path == "/readyz"
+            assert {"400", "401", "404", "409", "429", "500"} <= set(refused)
+            assert all(each["application/json"]["schema"] == refusal for each in refused.values())
+    assert "ValidationError" not in json.dumps(document)
+    wrong = server.post("/api/v1/sources/visits/plan", "ana", {"sql": 1})
+    assert (wrong.status, set(wrong.json)) == (400, {"error", "message"})
+
+
 def test_the_document_says_what_needs_no_token(server):
     document = server.get("/api/v1/openapi.json", "ana").json
     for path, methods in document["paths"].items():
