@@ -157,6 +157,29 @@ def test_answers_are_compared_and_downloaded(page, served, context, tmp_path):
     assert served.ledger.spent == Fraction(1, 2)
 
 
+def test_back_and_reload_keep_what_was_typed_and_send_no_form_again(page, served):
+    ask(page, served, "0.5")
+    assert "Release for ε = 0.5?" in page.inner_text("h1")
+    page.reload()
+    assert "Release for ε = 0.5?" in page.inner_text("h1")
+    page.go_back()
+    assert (page.input_value("#sql"), page.input_value("#epsilon")) == (ASKED, "0.5")
+    planned(page, lambda: page.fill("#sql", f"{ASKED} LIMIT 2"))
+    page.reload()
+    assert page.input_value("#sql") == f"{ASKED} LIMIT 2"
+    leave(page, "text=What can be asked about")
+    page.go_back()
+    assert page.input_value("#sql") == f"{ASKED} LIMIT 2"
+    leave(page, "text=Release…")
+    leave(page, "#release .main")
+    page.wait_for_selector("text=Released for ε = 0.5.")
+    page.go_back()
+    assert page.input_value("#sql") == f"{ASKED} LIMIT 2"
+    page.go_forward()
+    page.wait_for_selector("text=A recorded answer: nothing was charged.")
+    assert served.ledger.spent == Fraction(1, 2)
+
+
 def test_words_are_completed_by_keys_alone(page, served):
     page.goto(f"{served.url}{ASK}")
     page.focus("#sql")

@@ -118,6 +118,11 @@ class Form:
         return dict(self._fields)
 
 
+def form_in_address(request: Request) -> Form:
+    """Return the fields that the address of a page has; nobody's session is needed to write one."""
+    return Form([(name, value.replace("\r\n", "\n")) for name, value in request.query_params.multi_items()])
+
+
 async def check_form(request: Request) -> None:
     """Read the form of a request; refuse one that does not come from our own pages.
 

@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 from fractions import Fraction
+from urllib.parse import urlencode
 
 import openpyxl
 import pytest
@@ -34,10 +35,15 @@ class Visitor:
         return look(self.server, path, self.cookie)
 
     def post(self, path, **fields):
-        """Send a form; if the page of an entry is where it leads, return that page."""
+        """Send a form; if a page of a question or of an answer is where it leads, return that page."""
         answer = send(self.server, path, {"csrf": self.csrf, **fields}, self.cookie)
-        self.went = answer.headers.get("location", "") if answer.status == 303 else ""
-        return self.get(self.went) if "/entries/" in self.went else answer
+        self.went = ""
+        while answer.status == 303:
+            self.went = answer.headers["location"]
+            if "/entries/" not in self.went and "?" not in self.went:
+                break
+            answer = self.get(self.went)
+        return answer
 
     def ask(self, step, sql=ASKED, epsilon="0.5", **more):
         return self.post(ASK, step=step, sql=sql, epsilon=epsilon, **more)
@@ -271,12 +277,72 @@ def test_a_release_goes_on_to_the_page_of_its_entry_which_says_once_what_was_don
     assert server.ledger.spent == Fraction(1, 2)
 
 
-def test_what_no_entry_of_the_person_shows_is_shown_at_once(ana, server):
-    assert "Released for" in ana.ask("release", sql=f"{ASKED} ORDER BY n DESC LIMIT 1").text
-    assert ana.went == ""
+def test_what_no_entry_of_the_person_shows_is_shown_by_its_question(ana, server):
+    assert "Released for ε = 0.5." in ana.ask("release", sql=f"{ASKED} ORDER BY n DESC LIMIT 1").text
+    assert ana.went.startswith(f"{ASK}?sql=SELECT")
+    again = ana.get(ana.went.replace("done=charged", ""))
+    assert "A recorded answer: nothing was charged." in again.text
     bob = Visitor(server, "bob")
     assert "A recorded answer: nothing was charged." in bob.ask("release").text
-    assert bob.went == ""
+    assert "step=answer" in bob.went
+    assert server.ledger.spent == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("step", ["plan", "confirm", "edit", "release"])
+@pytest.mark.parametrize("more", [{}, {"suppress": "1"}])
+def test_no_page_of_a_question_is_the_answer_to_a_form_so_that_back_and_reload_send_none(ana, server, step, more):
+    first = send(server, ASK, {"csrf": ana.csrf, "step": step, "sql": ASKED, "epsilon": "0.5", **more}, ana.cookie)
+    assert (first.status, first.body) == (303, b"")
+    ana.post(ASK, step=step, sql=ASKED, epsilon="0.5", **more)
+    before = server.ledger.head
+    page, again = (ana.get(ana.went.replace("done=charged", "done=repeated")) for _ in range(2))
+    assert (page.status, page.text) == (again.status, again.text) == (200, page.text)
+    assert server.ledger.head == before
+    if step != "release":
+        assert html.escape(ASKED) in page.text
+
+
+def entry_of(person):
+    """The number of the entry that was shown last."""
+    return re.search(r"/entries/(\d+)", person.went)[1]
+
+
+def test_a_comparison_has_an_address(ana):
+    ana.ask("release")
+    fields = {"entry": entry_of(ana), "compare": "ratio", "of": "ward\nnorth", "to": "ward\nsouth"}
+    page = ana.post("/sources/visits/answer", **fields)
+    assert ana.went.startswith(f"/sources/visits/answer?entry={fields['entry']}&compare=ratio&")
+    assert (page.status, ana.get(ana.went).text) == (200, page.text)
+    assert "Ratio by ward: north divided by south" in page.text
+
+
+def test_a_question_too_long_for_an_address_is_answered_where_it_is_sent(ana, server):
+    long = ASKED + " " * 10 + f"-- {'x' * 5000}"
+    assert "Release for ε = 0.5?" in ana.ask("confirm", sql=long).text
+    assert ana.went == ""
+    assert "Released for ε = 0.5." in ana.ask("release", sql=long).text
+    assert server.ledger.spent == Fraction(1, 2)
+
+
+def test_what_the_address_of_a_question_says_is_not_charged(ana, server):
+    query = urlencode({"sql": ASKED, "epsilon": "0.5"})
+    for step in ("release", "confirm", "answer", "plan", "edit", "nonsense"):
+        page = ana.get(f"{ASK}?{query}&step={step}&done=charged")
+        assert page.status == (409 if step == "answer" else 200), step
+        assert "Released for" not in page.text
+    assert server.ledger.spent == 0
+    refused = ana.get(f"{ASK}?{urlencode({'sql': 'SELECT nonsense FROM visits', 'epsilon': '0.5'})}&step=confirm")
+    assert refused.status == 400
+    assert "SELECT nonsense FROM visits" in refused.text
+
+
+def test_a_comparison_of_keys_of_two_columns_stays_on_the_answer_and_says_what_to_compare(ana):
+    both = "SELECT ward, BIN(age, 0, 60, 120) AS old, COUNT(*) AS n FROM visits GROUP BY ward, old"
+    ana.ask("release", sql=both)
+    page = ana.post("/sources/visits/answer", entry=entry_of(ana), compare="difference", of="ward\nnorth", to="old\n0")
+    assert page.status == 400
+    assert "Compare two keys of the same column. Nothing was charged." in page.text
+    assert "elsewhere" in page.text
 
 
 def test_an_answer_has_views_comparisons_and_files_at_no_charge(ana, server):

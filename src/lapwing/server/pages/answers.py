@@ -30,10 +30,10 @@ from ..parts import caller_of, parts_of, served_of
 from ..permissions import Caller, Permission
 from ..refusals import Refusal, not_allowed, refusal_of
 from ..routing import RouteDeclaration
-from ..sessions import Form, form_of
+from ..sessions import Form, form_in_address, form_of
 from ..sources import Served
 from .files import FILES, file_of, files_here
-from .shell import rendered
+from .shell import moved, rendered
 
 MOST_SHOWN = 20_000
 """A page has all groups of an answer up to this many; files have all of larger ones."""
@@ -80,16 +80,26 @@ def _seen(served: Served, caller: Caller, number: int, views: Mapping[str, bool]
 
 
 async def look_again(request: Request) -> Response:
-    """Show an answer in another view, compare its groups, or send it as a file."""
+    """Send an answer as a file, or go on to where it is in another view, or compared."""
     form, served, caller = form_of(request), served_of(request), caller_of(request)
-    planning = parts_of(request).planning
     wanted = form.one("file")
     if wanted:
-        return await planning.run(caller.counted, _file, served, caller, form, wanted)
+        return await parts_of(request).planning.run(caller.counted, _file, served, caller, form, wanted)
+    fields = {name: form.one(name) for name in ("question", "entry", *VIEWS, "compare", "of", "to", "by")}
+    return moved(f"/sources/{served.name}/answer", fields) or await _another_look(request, form)
+
+
+async def look(request: Request) -> Response:
+    """Show an answer as the address says: in a view, or compared."""
+    return await _another_look(request, form_in_address(request))
+
+
+async def _another_look(request: Request, form: Form) -> Response:
+    served, caller, planning = served_of(request), caller_of(request), parts_of(request).planning
     try:
         answer, compared, asked, number = await planning.run(caller.counted, _looked_up, served, caller, form)
-    except LapwingError as error:  # a comparison that cannot be made
-        refusal = refusal_of(error, served)
+    except (LapwingError, Refusal) as error:  # a comparison that cannot be made, or no answer: then the next line fails
+        refusal = error if isinstance(error, Refusal) else refusal_of(error, served)
         answer, _, asked, number = await planning.run(caller.counted, _looked_up, served, caller, form, compare=False)
         return await answer_page(request, answer, question=asked, entry=number, form=form, refusal=refusal)
     return await answer_page(request, answer, question=asked, entry=number, form=form, compared=compared)
@@ -310,5 +320,6 @@ def _no_file() -> Refusal:
 
 ROUTES = [
     RouteDeclaration("GET", "/sources/{source}/entries/{entry}", Permission.DESCRIBE, entry, None, page=True),
+    RouteDeclaration("GET", "/sources/{source}/answer", Permission.DESCRIBE, look, None, page=True),
     RouteDeclaration("POST", "/sources/{source}/answer", Permission.DESCRIBE, look_again, None, page=True),
 ]

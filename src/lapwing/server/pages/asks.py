@@ -1,7 +1,8 @@
 """The page on which people ask: SQL, its plan while they type, what it costs, and the release after a confirmation.
 
 Everything works as plain forms; the script of the page sends the same forms.  Nothing is charged before a form says
-``release``, which only the page that names the cost does.
+``release``, which only the page that names the cost does.  Whatever else a form asks for has an address with the
+question in it, unless it is too long: Back, reload and a bookmark show it again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..parts import caller_of, parts_of, served_of
 from ..permissions import Permission
 from ..refusals import Refusal, refusal_of
 from ..routing import RouteDeclaration
-from ..sessions import Form, form_of
+from ..sessions import Form, form_in_address, form_of
 from ..sources import Served
 from ..work import Answered
 from .answers import VIEWS, answer_page, view_of
@@ -37,7 +38,7 @@ from .columns import column_shown, is_grouping, is_number
 from .curve import ladder
 from .forecast import plan_shown
 from .home import EXAMPLE_ROWS, gauges, shown_example
-from .shell import has_page, render
+from .shell import MOST_IN_ADDRESS, has_page, moved, render
 
 _PATH = "/sources/{source}/ask"
 PATIENCE = 5
@@ -60,28 +61,53 @@ STATISTICS = {
 """What can be picked, with its words and its SQL."""
 
 
-def show(request: Request) -> Response:
-    """Show the form for a question."""
+async def show(request: Request) -> Response:
+    """Show a question as its address has it: to be written, planned, to be confirmed, or answered."""
+    said = form_in_address(request)
+    if said.all("sql"):
+        return await _look(request, said.one("step", "edit"), _fields(said))
+    return await run_in_threadpool(_begin, request)
+
+
+def _begin(request: Request) -> Response:
     return _page(request, {"sql": _first(served_of(request)), "epsilon": _usual(_left(request))})
 
 
 async def ask(request: Request) -> Response:
-    """Plan a question, ask for a confirmation, or release it, as the form says."""
+    """Release a question, if the form says so; else go on to where it is planned or confirmed."""
     form = form_of(request)
     step, fields = form.one("step", "plan"), _fields(form)
+    if step != "release":
+        return moved(_here(request), {**fields, "step": step}) or await _look(request, step, fields)
+    try:
+        return await _release(request, fields)
+    except (Refusal, LapwingError) as error:
+        return await _refused(request, fields, error)
+
+
+async def _look(request: Request, step: str, fields: dict[str, str]) -> Response:
+    """Show a question; nothing is charged."""
     if step == "edit":
         return await _form(request, fields)
     try:
-        if step == "release":
-            return await _release(request, fields)
         if step == "confirm":
             return await _confirm(request, fields)
-        shown = await _plan(request, fields)
+        if step == "answer":
+            return await _answer(request, fields)
+        return await _form(request, fields, plan=await _plan(request, fields))
     except (Refusal, LapwingError) as error:
-        refusal = _told(request, error)
-        plan = await _plan_of_refused(request, fields) if refusal.name == "BudgetExceeded" else None
-        return await _form(request, fields, status=refusal.status, plan=plan, refusal=refusal)
-    return await _form(request, fields, plan=shown)
+        return await _refused(request, fields, error)
+
+
+async def _refused(request: Request, fields: dict[str, str], error: Refusal | LapwingError) -> Response:
+    """Show the question again, with why it was refused."""
+    refusal = _told(request, error)
+    plan = await _plan_of_refused(request, fields) if refusal.name == "BudgetExceeded" else None
+    return await _form(request, fields, status=refusal.status, plan=plan, refusal=refusal)
+
+
+def _here(request: Request) -> str:
+    return f"/sources/{served_of(request).name}/ask"
 
 
 async def follow(request: Request) -> Response:
@@ -177,7 +203,7 @@ async def _confirm(request: Request, fields: dict[str, str]) -> Response:
     inquiry = await inquiry_of(request, _asking(fields))
     known = await parts_of(request).planning.run(caller_of(request).counted, inquiry.known)
     if known is not None:
-        return await _answered(request, inquiry, known, "repeated")
+        return await _answered(request, inquiry, known, "repeated", fields)
     shown = await _plan(request, fields)
     return await run_in_threadpool(_confirmation, request, inquiry, fields, shown)
 
@@ -205,16 +231,33 @@ async def _release(request: Request, fields: dict[str, str]) -> Response:
     if release is None:
         raise Refusal(409, "InvalidRequest", "The answer is recorded, and cannot be shown now. Ask again: it is free.")
     release = replace(release, repeated=found.repeated)  # it was made just now, and is read from its entry
-    return await _answered(request, inquiry, release, "repeated" if found.repeated else "charged")
+    return await _answered(request, inquiry, release, "repeated" if found.repeated else "charged", fields)
 
 
-async def _answered(request: Request, inquiry: Inquiry, release: Release, done: str) -> Response:
-    """Go on to the page of the entry; show here what no entry of the person shows in the same way."""
+async def _answered(
+    request: Request, inquiry: Inquiry, release: Release, done: str, fields: dict[str, str]
+) -> Response:
+    """Go on to the page of the entry, or of the question if no entry of the person shows its answer in the same way."""
     mine = await run_in_threadpool(_is_mine, inquiry, release)
     if mine and release.plan.released is None and inquiry.plan.shown == WHOLE:
         views = [name for name in VIEWS if getattr(inquiry.asking, name)]
         query = urlencode({"done": done, **dict.fromkeys(views, "1")})
         return RedirectResponse(f"/sources/{inquiry.served.name}/entries/{release.entry}?{query}", 303)
+    there = moved(_here(request), {**fields, "step": "answer", "done": done})
+    return there or await _answer_shown(request, inquiry, release, done)
+
+
+async def _answer(request: Request, fields: dict[str, str]) -> Response:
+    """Show the recorded answer to a question."""
+    inquiry = await inquiry_of(request, _asking(fields))
+    release = await parts_of(request).planning.run(inquiry.counted, inquiry.free)
+    if release is None:
+        raise Refusal(409, "InvalidRequest", "This question has not been answered yet. Nothing was charged.")
+    done = request.query_params.get("done", "")
+    return await _answer_shown(request, inquiry, replace(release, repeated=done != "charged"), done)
+
+
+async def _answer_shown(request: Request, inquiry: Inquiry, release: Release, done: str) -> Response:
     cost = exact.text(inquiry.plan.epsilon) if inquiry.plan.parts and done == "charged" else None
     return await answer_page(request, release, question=inquiry.asking, charged=cost)
 
@@ -246,6 +289,7 @@ def _page(
         status,
         fields={**dict.fromkeys(VIEWS, ""), **fields},
         view_words=VIEWS,
+        most_in_address=MOST_IN_ADDRESS,
         plan=plan,
         refusal=refusal,
         ladder=ladder(_left(request)),

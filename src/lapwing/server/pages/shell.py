@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from ...errors import LapwingError
@@ -40,6 +41,9 @@ POLICY = (
 
 _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
 """Headers of pages; with no-referrer, a browser would not say that a form comes from here."""
+
+MOST_IN_ADDRESS = 4000
+"""How long the fields of a form in an address may be: proxies refuse longer ones."""
 
 NAVIGATION = (
     ("Source", "/sources/{source}"),
@@ -134,6 +138,15 @@ def local(scope: Scope, path: str) -> str:
     """Return a path if it is one of our own pages, else that of the first page: no address of others gets through."""
     ours = path.isprintable() and "\\" not in path and any(each.path_regex.fullmatch(path) for each in _pages(scope))
     return path if ours else "/"
+
+
+def moved(path: str, fields: Mapping[str, str]) -> Response | None:
+    """Go on to a page that has in its address what a form asks for, so that Back and reload send no form again.
+
+    None if that is too long for an address.
+    """
+    query = urlencode({name: value for name, value in fields.items() if value or name == "sql"})
+    return RedirectResponse(f"{path}?{query}", 303) if len(query) <= MOST_IN_ADDRESS else None
 
 
 def has_page(scope: Scope, path: str) -> bool:

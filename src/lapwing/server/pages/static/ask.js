@@ -30,12 +30,20 @@
   };
   const refusal = at("refusal");
   if (refusal) refusal.focus();
+  const keep = () => { // in the address: reload, Back and a bookmark have what was typed, unless it is too long
+    const query = new URLSearchParams(new FormData(form));
+    query.delete("csrf");
+    const address = `?${query}`;
+    if (address.length <= form.dataset.most && address !== location.search) history.replaceState(null, "", address);
+  };
+  form.addEventListener("change", keep);
+  form.addEventListener("submit", keep);
   const soon = () => {
     if (refusal) refusal.hidden = true; // it was about the question as it was sent
     clearTimeout(waiting);
     newest++; // what is on its way is about what was there before
     plan.classList.add("updating");
-    waiting = setTimeout(follow, 300);
+    waiting = setTimeout(() => { keep(); follow(); }, 300);
   };
   at("plan-button").hidden = true;
 
