@@ -111,7 +111,7 @@ generated: $(READY)  ## the same with faults made by rules, by the audit and the
 cluster: $(READY)  ## run the tests on Spark on a cluster of this machine, and on Spark Connect
 	$(BIN)/python -m tests.cluster -q
 
-soak: $(READY)  ## run the tests that draw at random again and again: ROUNDS=200, or until MINUTES=60 are over
+soak: $(READY)  ## run the tests that draw at random again and again, with new examples: ROUNDS=200, or until MINUTES=60 are over
 	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --minutes $(MINUTES)
 
 server: $(READY)  ## run the tests of the server under load and failure: KILLS=50 times it is killed

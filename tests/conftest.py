@@ -10,19 +10,31 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from lapwing.noise.entropy import EntropyForTests, SystemEntropy
 
 from .browser.axe import FILE as AXE
 from .browser.axe import NO_AXE
-from .drawn import pytest_configure, pytest_fixture_setup, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401
+from .drawn import (  # noqa: F401
+    SEARCH,
+    pytest_configure,
+    pytest_fixture_setup,
+    pytest_runtest_call,
+    pytest_runtest_protocol,
+)
 from .oidc.issuer import issuer  # noqa: F401
 from .oidc.provider import NO_PROVIDER, real_provider  # noqa: F401
 from .slow import is_long, is_slow
 
-settings.register_profile("lapwing", deadline=None, print_blob=True)
-settings.load_profile("lapwing")
+settings.register_profile(
+    "search", deadline=None, print_blob=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("the same", settings.get_profile("search"), derandomize=True)
+settings.load_profile("search" if SEARCH in os.environ else "the same")
+if SEARCH not in os.environ:  # else examples have the constants of whatever modules other tests have imported before
+    providers._get_local_constants = lambda: providers._local_constants
 
 JAVA = shutil.which(f"{os.environ['JAVA_HOME']}/bin/java" if os.environ.get("JAVA_HOME") else "java")
 NO_JAVA = "NO JAVA HERE: the tests on Spark are SKIPPED; install a Java runtime of version 17 or later to run them"

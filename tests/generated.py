@@ -214,7 +214,7 @@ def _pytest(folder: Path, chosen: Sequence[str], marker: str) -> tuple[int | Non
     words = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-m", marker, "-p", "no:cacheprovider"]
     limits = [f"faulthandler_timeout={SECONDS_OF_A_TEST}", "faulthandler_exit_on_timeout=true"]
     (folder / "chosen").write_text("\n".join(chosen))
-    words += [f"--basetemp={folder / 'pytest'}", "--hypothesis-seed=0", *(f"-o{each}" for each in limits)]
+    words += [f"--basetemp={folder / 'pytest'}", *(f"-o{each}" for each in limits)]
     words = _limited([*words, f"@{folder / 'chosen'}"], SLOW_PROCESSOR if marker == "slow" else PROCESSOR)
     return ran(words, folder, ROOT, SECONDS)
 

@@ -160,7 +160,7 @@ def measured(folder: Path, killer: str, jobs: int) -> Path:
         words += [f"--rcfile={folder / 'settings'}", *map(str, folder.glob(".part.*"))]
     else:
         words = ["env", f"COVERAGE_FILE={folder / '.combined'}", sys.executable, "-m", "pytest", "-q", "-n", str(jobs)]
-        words += [*SELECTED[killer], "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+        words += [*SELECTED[killer], "-p", "no:cacheprovider"]
         words += [f"--cov-config={folder / 'settings'}", "--cov=lapwing", "--cov-context=test", "--cov-report="]
     _run(words, folder, ROOT)
     (folder / ".combined").rename(folder / killer)

@@ -156,6 +156,7 @@ SLOW = (
     "tests/claims/test_tree.py::test_D2_no_other_unbiased_estimate_has_a_smaller_variance",
     "tests/claims/test_tree.py::test_D2_the_estimate_is_that_of_least_squares",
     "tests/test_chance.py::test_a_test_that_draws_and_is_not_in_the_list_fails",
+    "tests/test_chance.py::test_what_chooses_examples_is_the_same_in_each_run_unless_new_ones_are_searched",
     "tests/test_chance.py::test_soak_repeats_tests_and_counts_failures",
     "tests/test_seeds.py::test_every_number_of_the_section_is_what_the_software_gives",
     "tests/test_seeds.py::test_the_ratio_of_vectors_is_within_e_to_epsilon",

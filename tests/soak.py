@@ -1,14 +1,18 @@
 """make soak: repeat the tests that draw at random, to find failures that a single run rarely shows.
 
-Every test of tests/chance.py is run once, and timed.  Then all are repeated, several rounds in each run of pytest and
-several runs at a time, until all rounds are done or the time is over.  A slow test is repeated less often, so that no
-test takes more time than another; which tests, and how often, is printed.
+What `make test` tries is the same each time, but for the noise; here, every run of a test tries other examples.
+
+Every test of tests/chance.py, and every test whose examples hypothesis generates, is run once, and timed.  Then all are
+repeated, several rounds in each run of pytest and several runs at a time, until all rounds are done or the time is
+over.  A slow test is repeated less often, so that no test takes more time than another; which tests, and how often, is
+printed.
 
 As a plugin of pytest it repeats tests, and records the outcome of each.
 """
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
 import os
@@ -28,7 +32,7 @@ from typing import NoReturn
 import click
 
 from .chance import CHANCES
-from .drawn import SEEN, test_of
+from .drawn import SEARCH, SEEN, test_of
 
 REPOSITORY = Path(__file__).parent.parent
 OUTCOMES, TIMES = "LAPWING_SOAK", "LAPWING_SOAK_TIMES"
@@ -106,7 +110,7 @@ def run(times: dict[str, int], folder: Path) -> tuple[list[dict], float, str]:
         start = time.monotonic()
         words = ["-m", "pytest", "-q", "-p", "tests.soak", "-p", "no:cacheprovider", "-p", "no:xdist", *times]
         words += ["--basetemp", f"{outcomes.name}.d"]
-        env = {**os.environ, OUTCOMES: outcomes.name, TIMES: json.dumps(times), SEEN: str(folder / "drawn")}
+        env = {**os.environ, OUTCOMES: outcomes.name, TIMES: json.dumps(times), SEEN: str(folder / "drawn"), SEARCH: ""}
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         with subprocess.Popen([sys.executable, *words], cwd=REPOSITORY, env=env, **piped) as process:
             _running.add(process)
@@ -117,6 +121,16 @@ def run(times: dict[str, int], folder: Path) -> tuple[list[dict], float, str]:
         steps = [json.loads(line) for line in Path(outcomes.name).read_text(encoding="utf-8").splitlines()]
     explained = process.returncode in (0, _NONE_COLLECTED) or any(each["outcome"] == "failed" for each in steps)
     return steps, took, "" if explained else f"pytest ended with {process.returncode}: {printed[-3000:]}"
+
+
+def generated(repository: Path) -> Iterator[str]:
+    """Yield the ids of the tests whose examples hypothesis generates."""
+    for path in sorted(repository.glob("tests/**/test_*.py")):
+        for each in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(each, ast.FunctionDef) and any(
+                isinstance(made, ast.Call) and ast.unparse(made.func) == "given" for made in each.decorator_list
+            ):
+                yield f"{path.relative_to(repository)}::{each.name}"
 
 
 def split(times: dict[str, int], seconds: dict[str, float], jobs: int) -> list[dict[str, int]]:
@@ -160,7 +174,8 @@ def turns(times: dict[str, int], rounds: int) -> Iterator[tuple[int, dict[str, i
 @click.option("--without", multiple=True, help="No tests with this text in their id; may be given again.")
 def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: Sequence[str]) -> None:
     """Run the tests that draw at random repeatedly; end with status 1 if any failed."""
-    tests = [each for each in sorted(CHANCES) if not only or any(text in each for text in only)]
+    known = sorted({*CHANCES, *generated(REPOSITORY)})
+    tests = [each for each in known if not only or any(text in each for text in only)]
     tests = [each for each in tests if not any(text in each for text in without)]
     if not tests:
         raise click.UsageError("no test has such an id")
@@ -172,7 +187,7 @@ def main(rounds: int, minutes: float, jobs: int, only: Sequence[str], without: S
         done, took = 1, time.monotonic() - start
         seconds = {test: float(tally.seconds[test]) for test in tests}
         say(f"the first round took {took:.0f} s; {sum(tally.runs.values()):,} runs of {sum(seconds.values()):.0f} s")
-        report_undrawn(tests, tally, folder)
+        report_undrawn([each for each in tests if each in CHANCES], tally, folder)
         budget = jobs * 60 * minutes - rounds / _TOGETHER * (tally.took - sum(seconds.values()))
         times = rounds_of(seconds, rounds, budget)
         report_fewer(times, seconds, rounds)

@@ -15,7 +15,7 @@ from scipy import stats
 import lapwing as lw
 from lapwing.noise.entropy import EntropyForTests
 
-from . import chance, soak
+from . import chance, drawn, soak
 from .chance import CHANCES, LIMIT
 from .drawn import NUMPY, PROCESS, RANDOM, SOURCES, SYSTEM
 
@@ -127,6 +127,77 @@ def test_a_test_that_draws_and_is_not_in_the_list_fails(tmp_path):
     assert "4 passed" in done.stdout
     assert f"{len(SOURCE_OF) + 1} failed" in done.stdout
     assert "assert False" in done.stdout
+
+
+CHOOSING = """
+import os, random
+from pathlib import Path
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+def say(*seen):
+    with Path(os.environ["SAID"]).open("a") as file:
+        print(*seen, file=file)
+
+@given(st.integers(), st.floats(), st.sets(st.text()))
+def test_given(whole, real, texts): say("given", whole, real, *map(ascii, sorted(texts)))
+@pytest.fixture(scope="module")
+def shared(): return np.random.default_rng().random(), random.random()
+def test_first(shared): say("first", random.random())
+def test_numpy(shared): say("numpy", *shared, np.random.default_rng().random(), np.random.default_rng(None).random())
+def test_seed(): say("seed", np.random.SeedSequence().generate_state(2))
+def test_random(): say("random", random.random())
+"""
+
+
+def test_what_chooses_examples_is_the_same_in_each_run_unless_new_ones_are_searched(tmp_path):
+    """In another process with other modules, another hash of texts, and other tests before; each kind has its lines."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_it.py").write_text(CHOOSING)
+    (tmp_path / "extra.py").write_text(f"OTHERS = {list(range(10**6, 10**6 + 500))}")
+
+    def said(name, hashed, *more, names=("given", "first", "numpy", "seed", "random"), **search):
+        options = ["-p", "tests.conftest", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={tmp_path}", *more]
+        options += [
+            "--basetemp",
+            str(tmp_path / "base"),
+            *(f"{tmp_path}/tests/test_it.py::test_{each}" for each in names),
+        ]
+        env = {key: value for key, value in os.environ.items() if key not in (drawn.SEARCH, "CI", "BUILD_NUMBER")}
+        env |= {"SAID": str(tmp_path / name), "PYTHONHASHSEED": hashed, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+        subprocess.run(
+            [sys.executable, "-m", "pytest", *options], cwd=ROOT, env=env | search, capture_output=True, check=False
+        )
+        lines = (tmp_path / name).read_text().splitlines()
+        return {name: [line for line in lines if line.startswith(name)] for name in names}
+
+    once = said("once", "1")
+    assert [len(lines) for lines in once.values()] == [100, 1, 1, 1, 1]
+    assert len(set(once["numpy"][0].split())) == 5, "a name and four numbers"
+    assert said("again", "2", "-p", "extra", names=("random", "numpy", "seed", "first", "given")) == once
+    new = said("new", "1", **{drawn.SEARCH: "1"})
+    assert all(new[name] != once[name] for name in once)
+
+
+UNSEEDED = {"Random", "SystemRandom", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64", "RandomState"}
+NAMED_BY_CHANCE = {"tests/tables.py", "tests/conftest.py", "tests/unit/engine/test_formats.py"}
+"""Files that draw names of tables and files; tests/chance.py lists the tests of others that draw bytes."""
+
+
+def test_no_test_chooses_examples_by_what_no_seed_reaches():
+    for path in sorted((ROOT / "tests").glob("**/*.py")):
+        name = str(path.relative_to(ROOT))
+        for each in ast.walk(ast.parse(path.read_text())):
+            if isinstance(each, ast.Call):
+                called = getattr(each.func, "attr", getattr(each.func, "id", None))
+                own = {word.arg for word in each.keywords}
+                assert each.args or own or called not in UNSEEDED, (name, each.lineno)
+                assert called != "settings" or not own & {"derandomize", "database"}, (name, each.lineno)
+                if called in ("urandom", "uuid4"):
+                    assert name in NAMED_BY_CHANCE | set(chance._BY_FILE), (name, each.lineno)
+            if isinstance(each, ast.ImportFrom) and each.module in ("random", "secrets", "numpy.random"):
+                assert {one.name for one in each.names} <= {"Random"}, (name, each.lineno)
 
 
 @pytest.mark.parametrize("run", [1, 2])

@@ -485,7 +485,7 @@ def is_refused(path, head: str | None = None) -> bool:
     return False
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_L4_every_edit_of_a_stored_value_is_found(kept, tmp_path, data):
     copy = tmp_path / f"{random.random()}.ledger"

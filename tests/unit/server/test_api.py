@@ -105,7 +105,7 @@ def ask_often(route, mode, most, bodies, send):
 
 
 def ask(route, mode, most, bodies, send):
-    @settings(max_examples=most, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+    @settings(max_examples=most, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
     @given(case=route.as_strategy(generation_mode=mode), body=bodies)
     def one(case, body):
         if body:
