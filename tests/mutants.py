@@ -2041,7 +2041,7 @@ MUTANTS = (
         'return f"CASE WHEN {cell} IN ({listed}) OR ABS({cell}) < 100 THEN CAST({cell} AS {to.big}) END"',
     ),
     Mutant(
-        "dates beyond their range count as they are",
+        "dates beyond their range count as they are in days between",
         "T1",
         "sensitivities/expressions",
         "engine/computing.py",

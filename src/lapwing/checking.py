@@ -261,7 +261,7 @@ def _not_there(name: str, refusal: InvalidSource) -> Advice:
 
 def _column(name: str, column: Column, table: TableCounts) -> ColumnCheck:
     counts, rows = table.columns[name], table.rows
-    bounded = column.low is not None
+    bounded = column.low is not None or column.first is not None
     return ColumnCheck(
         name,
         column.kind,
@@ -297,18 +297,25 @@ def _advice(name: str, column: Column, counts: ColumnCounts, rows: int, is_csv: 
     if counts.odd:
         todo = f"If they are codes for a missing value, list them as missing.  {spelled}"
         yield Advice(name, f"some cells are not {called}, and count as missing", todo)
-    ask = f"`lapwing bounds SOURCE {report.toml_name(name)} --epsilon 0.1` finds bounds privately."
-    if counts.values and counts.below + counts.above == counts.values:
-        yield Advice(
-            name, "every value lies beyond the bounds, and counts as a bound", f"Is the unit right?  {ask}", True
-        )
-    elif counts.below + counts.above:
-        todo = f"Take bounds from what the column means.  {ask}"
-        yield Advice(name, "values beyond the bounds count as the bounds", todo)
+    yield from _beyond(name, column, counts)
     if counts.broken:
         todo = 'Declare it as a number, without "integer".  Does a point divide thousands?  See thousands of [file].'
         yield Advice(name, "values that are not whole are rounded", todo)
     yield from _about_keys(name, column, counts, is_csv)
+
+
+def _beyond(name: str, column: Column, counts: ColumnCounts) -> Iterator[Advice]:
+    """Yield what is to be said of values beyond the bounds of a column, or of dates beyond its first and last."""
+    dated, beyond = column.first is not None, counts.below + counts.above
+    one, ends = ("date", "first and last") if dated else ("value", "the bounds")
+    ask = f"  `lapwing bounds SOURCE {report.toml_name(name)} --epsilon 0.1` finds bounds privately."
+    if counts.values and beyond == counts.values:
+        what = f"every {one} lies beyond {ends}, and counts as {'missing' if dated else 'a bound'}"
+        yield Advice(name, what, "Is it the right period?" if dated else f"Is the unit right?{ask}", True)
+    elif beyond:
+        what = f"{one}s beyond {ends} count as {'missing' if dated else ends}"
+        meant = f"Take {ends.removeprefix('the ')} from what the column means.{'' if dated else ask}"
+        yield Advice(name, what, meant)
 
 
 def _about_keys(name: str, column: Column, counts: ColumnCounts, is_csv: bool) -> Iterator[Advice]:

@@ -116,6 +116,10 @@ EXPRESSIONS = [
     "EXTRACT(ISODOW FROM day)", "day - DATE '2000-02-29'", "DATE_TRUNC('week', day) - DATE_TRUNC('month', day)",
     "DATE_TRUNC('quarter', day) - DATE_TRUNC('year', day)", "((x + y) IS NULL) * 2",
 ]  # fmt: skip
+DATED = [
+    "day > DATE '1970-01-01'", "NOT (day IN ('2024-01-01', '2023-12-31'))", "day IS NULL", "day + 7 > day",
+    "DATE_TRUNC('month', day) IS NULL", "day - DATE '2000-01-01' > 3", "CASE WHEN day < '1970-01-01' THEN 1 END = 1",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
@@ -124,6 +128,7 @@ def test_X2_W1_W3_expressions_and_weights_have_the_same_integers_on_every_engine
     schema = with_computed(schema_of(people, columns=declared), {"w": COMPUTED["w"]})
     reference = make(ROWS, "arrow", None)
     questions = [((lw.mean(text),), (), None) for text in EXPRESSIONS]
+    questions += [((lw.count(), lw.count("day")), (), condition) for condition in DATED]
     questions += [
         ((lw.count(), lw.mean("x", weight="w"), lw.sum("w")), ("key",), "x * y < 40 OR day - DATE '2000-01-01' > 3"),
         ((lw.variance("x * w"), lw.median("x - y")), ("code",), None),

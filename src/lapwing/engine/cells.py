@@ -29,6 +29,14 @@ def _short_name(name: str) -> str:
     return name if len(encoded) <= _LONGEST_NAME else hashlib.sha256(encoded).hexdigest()[:32]
 
 
+def in_range(name: str, schema: Schema, to: Dialect) -> str:
+    """Return the typed cell, missing if it is a date before the first or after the last of its column."""
+    cell, column = cell_name(name, to), schema.columns[name]
+    if column.first is None or column.last is None:
+        return cell
+    return f"CASE WHEN {cell} BETWEEN {to.literal(column.first)} AND {to.literal(column.last)} THEN {cell} END"
+
+
 def without_codes(name: str, schema: Schema, to: Dialect) -> str:
     """Return the typed cell, with NaN, infinity and the codes of its column missing."""
     cell, column = cell_name(name, to), schema.columns[name]

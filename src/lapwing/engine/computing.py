@@ -32,7 +32,7 @@ from ..question.query import (
     expressions_of,
 )
 from ..question.schema import Grid, Schema
-from .cells import cell_name, grid_index, index_type
+from .cells import cell_name, grid_index, in_range, index_type
 from .dialect import Dialect
 
 _SINCE_MONDAY = -day_number(FIRST_DAY)
@@ -73,7 +73,7 @@ class Computation:
 
     def cell(self, name: str) -> str:
         """Return the value of a column: a typed cell of the table, or what was computed."""
-        return self._cells[name] if self.schema.columns[name].is_computed else cell_name(name, self.to)
+        return self._cells[name] if self.schema.columns[name].is_computed else in_range(name, self.schema, self.to)
 
     def index(self, name: str, grid: Grid) -> str:
         """Return the index of the value of a column on its grid."""
@@ -189,10 +189,12 @@ class Computation:
         if step.operation == "key":
             listed = ", ".join(to.double(Fraction(key)) for key in step.numbers)
             return f"CASE WHEN {cell} IN ({listed}) THEN CAST({cell} AS {to.big}) END"
-        if step.operation == "date":
+        if step.operation in ("date", "nearest date"):
             low, high = step.grid.low, step.grid.high
             first, last = (to.literal(date_of(end)) for end in (low, high))
             days = f"CAST({to.days.format(d=cell)} AS {to.big})"
+            if step.operation == "date":
+                return f"CASE WHEN {cell} BETWEEN {first} AND {last} THEN {days} END"
             return f"CASE WHEN {cell} <= {first} THEN {low} WHEN {cell} >= {last} THEN {high} ELSE {days} END"
         return _plus(f"CAST({grid_index(cell, step.grid, to)} AS {to.big})", step.grid.low)
 

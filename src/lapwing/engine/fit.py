@@ -144,8 +144,8 @@ def _counts(value: str, given: str, column: Column, to: Dialect) -> Iterator[str
     """Yield what is counted for one column, in the order of ``ColumnCounts``."""
     yield f"COUNT({value})"
     yield _count_if(f"{value} IS NULL AND {given}")
-    yield "0" if column.low is None else _count_if(f"{value} < {to.double(column.low)}")
-    yield "0" if column.high is None else _count_if(f"{value} > {to.double(column.high)}")
+    for end, beyond in ((column.first or column.low, "<"), (column.last or column.high, ">")):
+        yield "0" if end is None else _count_if(f"{value} {beyond} {to.literal(end)}")
     most = Fraction(2**53)  # larger floats are whole, and Spark fails where FLOOR is too large for a BIGINT
     small = f"{value} BETWEEN {to.double(-most)} AND {to.double(most)}"
     broken = f"CASE WHEN {small} THEN {value} <> FLOOR({value}) END"

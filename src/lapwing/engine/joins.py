@@ -24,7 +24,7 @@ from ..errors import InvalidSource
 from ..question.codes import Kind
 from ..question.join import Join, columns_needed, joins_read
 from ..question.schema import Schema, plain
-from .cells import cell_name, given_name
+from .cells import cell_name, given_name, in_range
 from .dialect import Dialect
 
 
@@ -39,7 +39,9 @@ def joining(schema: Schema, columns: Sequence[str], to: Dialect, *, given: bool 
         raise InvalidSource(schema.name, f"has joins, which are not written for {to.name}", advice)
     for number, each in joins_read(schema, columns):
         table = join_name(number)
-        key = f"{rows}.person = {table}.person" if each.on is None else f"{cell_name(each.on[0], to)} = {table}.key"
+        key = f"{rows}.person = {table}.person"
+        if each.on is not None:
+            key = f"{in_range(each.on[0], schema, to)} = {table}.key"
         named = each.named(columns_needed(schema, columns))
         added = [f"{table}.{cell_name(_there(each, pair), to)} AS {cell_name(pair[0], to)}" for pair in named]
         if given:

@@ -22,8 +22,9 @@ def left_out(schema: Schema, query: Query, measured: Sequence[Measurement], *, a
     lost = [sentence for sentence in groups if sentence]
     if lost and query.sets:
         lost.append("That holds in all tables, also in those without the column, so that they add up.")
-    encoded = _unreadable(schema, columns_read(schema, query, measured), advice=advice)
-    found = [*lost, *_missing(query, measured), *encoded, *_people(schema, query, measured)]
+    read = columns_read(schema, query, measured)
+    cells = [*_dates(schema, read), *_missing(query, measured), *_unreadable(schema, read, advice=advice)]
+    found = [*lost, *cells, *_people(schema, query, measured)]
     return tuple(sentence for sentence in dict.fromkeys(found) if sentence)
 
 
@@ -46,6 +47,17 @@ def _unlisted(name: str, column: Column, binned: bool, *, advice: bool = False) 
         rows = f"Rows without a value of {shown_name(name)}"
     remedy = '; add other = "…" to count them' if advice and column.low is None else ""
     return f"{rows} are not counted{remedy}."
+
+
+def _dates(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
+    """Say what dates beyond the range of their column count as."""
+    for name in columns:
+        column = schema.columns[name]
+        if column.first is not None:
+            yield (
+                f"{shown_name(name)} before {column.first} or after {column.last} counts as missing; in days between "
+                "two dates, as the nearest of these."
+            )
 
 
 def _missing(query: Query, measured: Sequence[Measurement]) -> Iterator[str]:

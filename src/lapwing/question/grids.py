@@ -43,7 +43,7 @@ class GridStep:
     """One integer of a row: an operation on integers, or a cell of a column.
 
     ``numbers`` are the constants of the operation, ``conditions`` those of CASE.  A date is its number of days after
-    1970-01-01.
+    1970-01-01: missing beyond the range of its column, or, where it is subtracted from another, the nearest end.
     """
 
     operation: str
@@ -193,6 +193,8 @@ def _linear(expression: Sum | Product, schema: Schema, calendar: bool) -> GridSt
         raise UnsupportedQuery("a sum of dates", "Subtract one date from another: the result is in days.")
     if not parts:
         return _number(offset)
+    if dates == 0:  # days between
+        parts = [replace(each, operation="nearest date") if each.operation == "date" else each for each in parts]
     return _sum(parts, factors, offset, is_date=dates == 1)
 
 

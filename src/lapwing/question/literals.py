@@ -74,6 +74,9 @@ def _check(name: str, column: Column, value: Value, *, equal: bool) -> None:
         refuse_label(name, column, value)
     if isinstance(value, Fraction) and column.kind == "integer" and equal and value.denominator > 1:
         _refuse(name, value, "and its values are whole numbers", "Write a whole number, or compare with < or >.")
+    if equal and isinstance(value, date) and not (column.first or value) <= value <= (column.last or value):
+        ends = f"{column.first} to {column.last}"
+        _refuse(name, value, f"which is not from {ends}", "Write a date of its range.")
     if column.low is not None and column.high is not None:
         if not isinstance(value, Fraction) or not column.low <= value <= column.high:
             below = isinstance(value, Fraction) and value < column.low

@@ -61,6 +61,7 @@ MOST_BINS = 1024
 _FINEST = 2**20
 _COARSEST = 2**31
 _MOST_LISTED = 100
+_READ = ("type", "first", "last", "missing")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Column:
     A column with only a type can be used only in conditions.  ``other`` is the name under which keys that are not
     listed are counted; without it they are left out.  ``missing`` are codes such as 99: no values, but missing.
     ``labels`` has a text for each key or bin, ``unit`` and ``title`` describe the column: they are shown, and are no
-    part of a question.  ``first`` and ``last`` are the bounds of dates.  A column with an ``expression`` is not in the
+    part of a question.  ``first`` and ``last`` are the range of dates.  A column with an ``expression`` is not in the
     table, but computed from columns that are (``derived``).  ``within`` says in which groups of another column its keys
     lie.
     """
@@ -158,9 +159,9 @@ class Column:
         return declaration
 
     def read_as(self) -> str | dict[str, Any]:
-        """Return what its cells are read as, for JSON, where bounds and keys do not matter."""
-        described = {name: each for name, each in self.describe().items() if name in ("type", "missing")}
-        return described if self.missing else self.kind
+        """Return what its cells are read as, for JSON, where bounds of numbers and keys do not matter."""
+        described = {name: each for name, each in self.describe().items() if name in _READ}
+        return described if len(described) > 1 else self.kind
 
 
 def number(
@@ -297,7 +298,9 @@ def dates(
     unit: str | None = None,
     title: str | None = None,
 ) -> Column:
-    """Declare a date column by the dates between which it can lie; in expressions, dates beyond them count as these.
+    """Declare a date column by the dates between which it can lie: dates beyond them count as missing.
+
+    Only where dates are subtracted from each other, such a date counts as the nearest of the two.
 
     Args:
         first: the first date, from what the column means, never from data.

@@ -37,6 +37,7 @@ QUESTIONS = {
     "distribution_function": (False, (lw.cdf("y", 20),), ("key",), None),
     "present_people": (True, (lw.count("day"),), (), "NOT (x = 7 AND yes)"),
     "variance_people": (True, (lw.variance("y"),), ("key",), None),
+    "dates_by_month": (False, (lw.mean("e - DATE '2024-03-01'"),), ("DATE_TRUNC('month', e)",), "e <> '2024-02-29'"),
     "number_of_people": (True, (lw.people(),), ("key", "code"), "yes"),
 }
 SETS = {
@@ -59,7 +60,9 @@ def written(engine, name):
         to = dialect(engine)
         return to.remark + lower(schema, query, measured, to, query.sets).sql + "\n"
     person, *question = QUESTIONS[name]
-    return plan_of(schema_of(person, 3, "add_remove"), *question).to_sql(engine) + "\n"
+    schema = schema_of(person, 3, "add_remove")
+    schema = replace(schema, columns={**schema.columns, "e": lw.dates("2024-01-01", "2024-12-31")})
+    return plan_of(schema, *question).to_sql(engine) + "\n"
 
 
 def _binned(schema):

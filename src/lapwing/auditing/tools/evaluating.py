@@ -92,7 +92,8 @@ def column_value(name: str, cell: Any) -> Value:
     if declared.kind == "date":
         assert declared.first is not None
         assert declared.last is not None
-        return _point((min(max(cell, declared.first), declared.last) - date(1970, 1, 1)).days, whole=True)
+        inside = declared.first <= cell <= declared.last
+        return _point((cell - date(1970, 1, 1)).days, whole=True) if inside else None
     if declared.kind == "boolean":
         return _point(int(cell), whole=True)
     if declared.low is None or declared.high is None:
@@ -142,11 +143,17 @@ def _leaf(random: Random) -> DrawnExpression:
     if random.random() < 0.15:
         return _part(random)
     if random.random() < 0.1:
-        first, last = _column("e"), _column("d")
-        return DrawnExpression(
-            "DATEDIFF('day', e, d)", lambda cells: _added([last.value(cells), _scaled(first.value(cells), -1)])
-        )
+        return DrawnExpression("DATEDIFF('day', e, d)", _days_between)
     return _column(random.choice(("x", "u", "z", "c", "b")))
+
+
+def _days_between(cells: Cells) -> Value:
+    """Return the days from e to d, each at the nearest end of its range."""
+    if cells["d"] is None or cells["e"] is None:
+        return None
+    ends = {name: (COLUMNS[name].first or date.min, COLUMNS[name].last or date.max) for name in "de"}
+    last, first = (min(max(cells[name], ends[name][0]), ends[name][1]) for name in "de")
+    return _point((last - first).days, whole=True)
 
 
 def _part(random: Random) -> DrawnExpression:
