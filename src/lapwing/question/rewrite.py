@@ -10,7 +10,7 @@ is one row of the source, so that the question reads the same rows of each perso
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from sqlglot import exp
@@ -31,6 +31,9 @@ _WORDS = ("SYMMETRIC", "ASYMMETRIC", "SAMPLE", "PREWHERE", "TOTALS", "TIES", "ON
 """Words of some SQL, beside those that sqlglot knows, which are no alias without quotes."""
 
 _WHY = "A row of a subquery must be one row of the source: rows of several people must not be mixed before the noise."
+INNER = "inner joins"
+"""In a tree: for each join without LEFT, the columns that it adds."""
+
 _MIXING: dict[str, tuple[str, str]] = {
     "group": ("GROUP BY in a subquery", "Group in the outer SELECT."),
     "having": ("HAVING in a subquery", "Put it at the end of the outer SELECT: it filters the released numbers."),
@@ -50,12 +53,14 @@ class _Rows:
     """Rows to select from: those of the source for which all of ``where`` are true.
 
     ``called`` is the name that may stand before a column.  ``columns`` are the expressions that the names stand for, by
-    their folded names and over the source; None stands for the source itself.
+    their folded names and over the source; None stands for the source itself.  ``joined`` are the tables that the
+    question joins as the source declares it: what their columns are called there, and by the source.
     """
 
     called: str | None
     columns: Mapping[str, exp.Expression] | None = None
     where: tuple[exp.Expression, ...] = ()
+    joined: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 class _Budget:
@@ -81,6 +86,9 @@ def plain(select: exp.Select, schema: Schema) -> exp.Select:
     if select.args.get("from_") is None:
         return select
     rows = named.rows(select.args["from_"], budget)
+    for join in select.args.get("joins") or ():
+        rows = _joined(join, rows, schema, select)
+    select.set("joins", None)
     named.refuse_unused()
     _name_groups(select)
     shown = {item.alias_or_name.casefold() for item in select.expressions}
@@ -223,6 +231,43 @@ class _Named:
         return [(name.casefold(), _resolved(tree, below, budget))]
 
 
+def _joined(join: exp.Join, rows: _Rows, schema: Schema, select: exp.Select) -> _Rows:
+    """Return the rows with a table that the question joins in the words of SQL, as the source declares it."""
+    table = join.this if isinstance(join.this, exp.Table) else None
+    called = "" if table is None else table.name.casefold()
+    declared = next((each for each in schema.joins if each.name.casefold() == called), None)
+    words = [join.args.get(word) for word in ("side", "kind", "method")]
+    known = words in ([None] * 3, [None, "INNER", None], ["LEFT", None, None], ["LEFT", "OUTER", None])
+    if table is not None and declared is None and schema.joins:
+        some = ", ".join([name for each in schema.joins for name, _ in each.columns][:20])
+        advice = f"Name the columns that the source joins like its own, without JOIN: {quotable(some)}."
+        raise UnsupportedQuery("a join of a table that the source does not name so", advice)
+    if table is None or declared is None or rows.columns is not None or not known:
+        refuse(join)
+    only(join, "this", "side", "kind", "on", "using")
+    only(table, "this", "alias")
+    alias, (own, there) = _alias(table) or table.name, declared.on or (str(schema.person), str(declared.person))
+    tables = {str(rows.called).casefold(): False, alias.casefold(): True}
+    if _sides(join, own.casefold(), tables) != {(False, own.casefold()), (True, there.casefold())}:
+        on = f"ON {rows.called}.{own} = {alias}.{there}"
+        raise UnsupportedQuery("a join by something else than the source declares", f"Write {quotable(on)}.")
+    columns = {there.casefold(): name for name, there in declared.columns}
+    if words[0] is None:
+        select.meta.setdefault(INNER, []).append(tuple(columns.values()))
+    return replace(rows, joined={**rows.joined, alias.casefold(): columns})
+
+
+def _sides(join: exp.Join, own: str, tables: Mapping[str, bool]) -> set[tuple[bool, str]]:
+    """Return the columns that a join compares, and whether each is one of the joined table."""
+    if using := join.args.get("using"):
+        return {(joined, each.name.casefold()) for joined in (False, True) for each in using}
+    on = join.args.get("on")
+    on = on.this if isinstance(on, exp.Paren) else on
+    sides = [on.this, on.expression] if isinstance(on, exp.EQ) else []
+    names = [(each.table.casefold(), each.name.casefold()) for each in sides if isinstance(each, exp.Column)]
+    return {(tables.get(table, name != own), name) for table, name in names if not table or table in tables}
+
+
 def _alias(table: exp.Expression) -> str | None:
     alias = table.args.get("alias")
     if alias is None:
@@ -349,6 +394,10 @@ def _replace(meant: Sequence[tuple[exp.Expression, exp.Expression]]) -> None:
 def _check_qualifier(column: exp.Column, rows: _Rows) -> None:
     if column.args.get("db") is not None or column.args.get("catalog") is not None:
         raise UnsupportedQuery(f"`{quotable(column.sql())}`", "Write the name of the column, alone or as table.column.")
+    joined = rows.joined.get(column.table.casefold())
+    if joined is not None and column.name.casefold() in joined:
+        column.set("this", exp.to_identifier(joined[column.name.casefold()], quoted=True))
+        return
     if column.table and (rows.called is None or column.table.casefold() != rows.called.casefold()):
         instead = "Write the name of the column alone"
         advice = f"{instead}." if rows.called is None else f"{instead}, or as {quotable(rows.called)}.column."

@@ -38,7 +38,7 @@ from .quantiles import quantile_of
 from .query import Condition, Query, Statistic, elementary, named, named_in, quoted
 from .quotes import refuse_quotes
 from .ratios import calculated
-from .rewrite import plain
+from .rewrite import INNER, plain
 from .schema import MOST_BINS, Column, Schema
 from .sets import MOST_KEYS, Keys, KeySets, KeyTable, canonical, check_cells, check_statistics, crossed
 from .spelling import numeral as written_numeral
@@ -87,6 +87,12 @@ def query_of(select: exp.Select, schema: Schema, *, recorded: bool = False) -> t
         raise UnsupportedQuery(f'another item with the name of the column "{taken[0]}"', "Give it another name.")
     grouping = grouping_of(select.args.get("group"), schema, renamed)
     keys, schema = grouping.keys, grouping.schema
+    for joined in select.meta.get(INNER, ()):
+        if not any(
+            key in joined and edges is None and schema.columns[key].other is None for key, edges in keys.items()
+        ):
+            advice = "Write LEFT JOIN, as the source declares it, or group by a column of the joined table."
+            raise UnsupportedQuery("a join that leaves out rows without a partner", advice)
     statistics, shown, markers = [], {}, []
     for alias, inner in items:
         if is_key(inner):

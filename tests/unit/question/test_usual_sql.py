@@ -5,6 +5,9 @@ import pytest
 
 import lapwing as lw
 from lapwing import errors
+from lapwing.question.schema_json import schema_of
+from lapwing.question.statement import read
+from lapwing.release.recall import recall
 
 pytestmark = pytest.mark.usefixtures("frozen_noise")
 
@@ -73,8 +76,6 @@ def test_multiples_are_the_groups_of_bin_and_one_question_however_they_are_writt
 
 
 def test_multiples_stand_in_tables_with_totals_and_are_read_from_the_ledger_again(source):
-    from lapwing.release.recall import recall
-
     text = "SELECT FLOOR(age/50)*50 AS g, ward, COUNT(*) AS n FROM t GROUP BY CUBE (g, ward)"
     answer = source.sql(text, epsilon=100)
     assert answer.table("g").flat()["g"] == [0, 50, 100]
@@ -96,3 +97,94 @@ def test_multiples_stand_in_tables_with_totals_and_are_read_from_the_ledger_agai
 )
 def test_other_keys_are_refused_with_the_bins_to_choose(source, group, said):
     assert said in refusal(source, f"SELECT COUNT(*) FROM t GROUP BY {group}")
+
+
+# --- joins as SQL writes them ---
+
+JOINED = {"cost": lw.number(0, 100), "age": lw.number(0, 120), "ward": "text", "region": lw.keys("n", "s"),
+          "area": lw.keys("n", "s", other="rest")}  # fmt: skip
+
+
+@pytest.fixture
+def joined(tmp_path):
+    rows = {"patient": ["p", "q", "q", "r"], "cost": [10.0, 20.0, 30.0, 40.0], "ward": ["a", "b", "b", "zz"]}
+    pd.DataFrame(rows).to_csv(tmp_path / "visits.csv", index=False)
+    pd.DataFrame({"code": ["a", "b"], "name": ["n", "s"], "area": ["n", "s"]}).to_csv(
+        tmp_path / "regions.csv", index=False
+    )
+    pd.DataFrame({"id": ["p", "q"], "age": [50, 60]}).to_csv(tmp_path / "people.csv", index=False)
+    regions = {"region": "name", "area": "area"}
+    return lw.Source(
+        tmp_path / "visits.csv", name="visits", columns=JOINED, person="patient", rows_per_person=2, epsilon=900,
+        ledger=tmp_path / "visits.ledger",
+        joins=[
+            lw.join(tmp_path / "people.csv", person="id", columns=["age"]),
+            lw.join(tmp_path / "regions.csv", public=True, on={"ward": "code"}, columns=regions),
+        ],
+    )  # fmt: skip
+
+
+ON = "ON v.ward = r.code"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT r.name AS region, COUNT(*) AS n FROM visits v JOIN regions r {ON} GROUP BY r.name",
+        "SELECT r.name AS k, COUNT(*) AS n FROM visits AS v INNER JOIN Regions AS r ON (r.code = v.ward) GROUP BY 1",
+        f"SELECT COUNT(*) AS n FROM visits v LEFT JOIN regions r {ON} GROUP BY r.name",
+        "SELECT COUNT(*) AS n FROM visits LEFT OUTER JOIN regions ON ward = code GROUP BY regions.name",
+    ],
+)
+def test_a_join_that_the_source_declares_may_be_written(joined, text):
+    plain = joined.plan("SELECT COUNT(*) FROM visits GROUP BY region", epsilon=1)
+    assert joined.plan(text, epsilon=1).query.text == plain.query.text
+    answer = joined.sql(text, epsilon=100)
+    assert [row["n"]["value"] for row in answer.rows] == [1, 2]
+
+
+def test_a_table_of_people_and_a_look_up_may_both_be_written(joined):
+    both = f"visits v LEFT JOIN people p ON p.id = v.patient LEFT JOIN regions r {ON}"
+    text = f"SELECT AVG(p.age) FROM {both} WHERE r.name = 'n'"
+    plain = joined.plan("SELECT AVG(age) FROM visits WHERE region = 'n'", epsilon=1)
+    assert joined.plan(text, epsilon=1).query.text == plain.query.text
+
+
+def test_away_from_its_tables_a_source_says_how_joined_columns_are_named(joined):
+    text = f"SELECT COUNT(*) FROM visits v LEFT JOIN regions r {ON} GROUP BY r.name"
+    with pytest.raises(errors.UnsupportedQuery, match="like its own, without JOIN: age, region, area"):
+        read(text, schema_of(joined.describe()))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"COUNT(*) FROM visits v JOIN wards r {ON} GROUP BY r.name", "without JOIN: age, region, area"),
+        (f"COUNT(*) FROM visits v JOIN regions r {ON}", "Write LEFT JOIN"),
+        (f"COUNT(*) FROM visits v JOIN regions r {ON} GROUP BY r.area", "Write LEFT JOIN"),
+        ("AVG(p.age) FROM visits v JOIN people p ON v.patient = p.id", "Write LEFT JOIN"),
+        ("COUNT(*) FROM visits v LEFT JOIN regions r ON v.cost = r.code", "Write ON v.ward = r.code"),
+        ("COUNT(*) FROM visits v LEFT JOIN regions r ON r.ward = r.code", "Write ON v.ward = r.code"),
+        ("COUNT(*) FROM visits v LEFT JOIN regions r ON u.ward = r.code", "Write ON v.ward = r.code"),
+        ("COUNT(*) FROM visits v LEFT JOIN regions r ON v.ward = r.code AND v.cost > 5", "Write ON v.ward = r.code"),
+        ("COUNT(*) FROM visits v LEFT JOIN regions r ON v.ward <> r.code", "Write ON v.ward = r.code"),
+        ("COUNT(*) FROM visits v LEFT JOIN regions r USING (ward)", "Write ON v.ward = r.code"),
+        ("COUNT(*) FROM visits v, regions r", "Write ON v.ward = r.code"),
+        (f"COUNT(*) FROM visits v RIGHT JOIN regions r {ON}", "Declare the join"),
+        (f"COUNT(*) FROM visits v FULL JOIN regions r {ON}", "Declare the join"),
+        (f"COUNT(*) FROM visits v SEMI JOIN regions r {ON}", "Declare the join"),
+        ("COUNT(*) FROM visits v NATURAL JOIN regions r", "Declare the join"),
+        (f"COUNT(*) FROM visits v LEFT JOIN regions r {ON} WHERE r.code = 'a'", "`r.code` of an unknown table"),
+        (f"COUNT(*) FROM visits v LEFT JOIN regions r {ON} WHERE r.region = 'n'", "`r.region` of an unknown table"),
+        (f"COUNT(*) FROM (SELECT * FROM visits) v LEFT JOIN regions r {ON}", "Declare the join"),
+        ("COUNT(*) FROM visits v LEFT JOIN (SELECT * FROM regions) r ON v.ward = r.code", "Declare the join"),
+    ],
+)
+def test_other_joins_are_refused(joined, text, said):
+    assert said in refusal(joined, f"SELECT {text}")
+
+
+def test_a_join_with_aliases_is_refused_as_one_without_them(source):
+    said = "Declare the join in the source, with [[join]]"
+    assert said in refusal(source, "SELECT COUNT(*) FROM t s JOIN regions r ON s.ward = r.name GROUP BY r.nuts1")
+    assert said in refusal(source, "SELECT COUNT(*) FROM t JOIN regions ON ward = name GROUP BY nuts1")

@@ -80,6 +80,10 @@ NEVER = {
     'raise UnsupportedQuery("a table other than the source", advice)': "a plain SELECT is from the source alone",
     'raise UnsupportedQuery("ROLLUP, CUBE or GROUPING SETS of nothing", "Write GROUP BY ROLLUP (a, b).")':
         "brackets with nothing in them are refused before the tree is read",
+    'raise UnsupportedQuery("a join that leaves out rows without a partner", advice)': "this table joins nothing",
+    'raise UnsupportedQuery("a join of a table that the source does not name so", advice)': "this table joins nothing",
+    'raise UnsupportedQuery("a join by something else than the source declares", f"Write {quotable(on)}.")':
+        "this table joins nothing",
 }  # fmt: skip
 """Refusals that no text reaches, and why."""
 
