@@ -74,7 +74,7 @@ class Application:
             served.opened_from(file)
         routes = list(_ROUTES)
         if settings.sources_folder is not None:
-            maker = SourceMaker(Folder(settings.sources_folder), self.access, self.sources)
+            maker = SourceMaker(Folder(settings.sources_folder), self.access, self.sources, settings.epsilon_per_source)
             maker.serve_made(self.log)
             self.api.state.maker = maker
             routes += page_routes.NEW

@@ -9,7 +9,10 @@ served again; one that cannot be is left out, so that nobody's table stops the s
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import MutableMapping
+from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 from starlette.requests import Request
@@ -25,7 +28,7 @@ from .declaring import Declared
 from .log import Log
 from .permissions import Caller, Role
 from .refusals import Refusal
-from .sources import Served, refuse_beside
+from .sources import Served, refuse_beside, refuse_total
 from .uploads import Folder, write_new
 
 _AS_USUAL = "Write it as CSV in UTF-8: the names of the columns in the first line, and a line for each row below."
@@ -40,11 +43,16 @@ _OTHER_FORMS = {
 """What a file is that begins like this."""
 
 
+MOST_CHECKS = 20
+"""How often a day one person may check declarations of one table; each server counts its own."""
+
+
 class SourceMaker:
     """Makes new sources of the tables in a folder."""
 
-    def __init__(self, folder: Folder, access: Access, sources: MutableMapping[str, Served]) -> None:
-        self.folder, self._access, self._sources = folder, access, sources
+    def __init__(self, folder: Folder, access: Access, sources: MutableMapping[str, Served], most: Fraction) -> None:
+        self.folder, self._access, self._sources, self._most = folder, access, sources, most
+        self._checks: Counter[tuple[str, str, date]] = Counter()
 
     def serve_made(self, log: Log) -> None:
         """Serve what people made before; leave out, and note, what cannot be served beside the others."""
@@ -81,15 +89,21 @@ class SourceMaker:
             why = self._own_text(error, person, place, name)
             raise Refusal(400, "InvalidSource", f"{why} The file was not kept.") from None
 
-    def place(self, person: str, table: str) -> str:
-        """Return where a table is, as a source file in the room of a person names it."""
-        place = self._free(person, table)
-        return place.name if place.parent == self.folder.room(person) else str(place)
+    def check(self, person: str, table: str, declared: Declared) -> SourceCheck:
+        """Return whether a declaration fits its table: for its owner alone; nothing is charged, no ledger is made.
 
-    def check(self, person: str, declared: Declared) -> SourceCheck:
-        """Return whether a declaration fits its table: for its owner alone; nothing is charged, no ledger is made."""
+        It reads without noise, so few checks a day are made of one table: whoever asks often enough reads the cells.
+        """
+        refuse_total(declared.epsilon, self._most)
         if self._is_taken(person, declared.name):
             raise _taken()
+        today = date.today()
+        self._checks[person, table, today] += 1
+        if self._checks[person, table, today] > MOST_CHECKS:
+            raise Refusal(
+                429, "ServerError", f"A table is checked at most {MOST_CHECKS} times a day: a check reads it without "
+                "noise. Nothing was read and nothing was charged. Serve the source, or check it again tomorrow.",
+            )  # fmt: skip
         with self.folder.draft(person, declared.text) as draft:
             try:
                 return check(Source.open(draft))
@@ -100,6 +114,7 @@ class SourceMaker:
         """Serve a new source from now on; the caller owns it."""
         room = self.folder.room(caller.person)
         place, ledger = room / f"{declared.name}.toml", room / f"{declared.name}.ledger"
+        refuse_total(declared.epsilon, self._most)
         with self.folder.turn():
             self._free(caller.person, table)  # again: meanwhile another server may have made a source of it
             if self._is_taken(caller.person, declared.name):
@@ -126,6 +141,7 @@ class SourceMaker:
     def _opened(self, place: Path) -> Served:
         made = Served(lambda: Source.open(place))
         made.opened_from(str(place))
+        made.most = self._most
         refuse_beside(self._sources, made)
         return made
 
@@ -149,7 +165,7 @@ class SourceMaker:
         """Return whether a source file that is not served here names a table, or cannot be read and might."""
         named = _tables_of(file)
         if named is None:
-            return table.parent in (file.parent, self.folder.place)
+            return table.parent == file.parent
         return any(each.resolve() in table.resolve().parents or is_named(table, str(each)) for each in named)
 
     def _is_taken(self, person: str, name: str) -> bool:

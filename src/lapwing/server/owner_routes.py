@@ -16,7 +16,7 @@ from .parts import caller_of, parts_of, served_of
 from .permissions import Permission, Role
 from .refusals import Refusal, json_response, not_allowed
 from .routing import RouteDeclaration
-from .sources import Served
+from .sources import Served, refuse_total
 
 _SOURCE = "/api/v1/sources/{source}"
 _PERSON = f"{_SOURCE}/people/{{person}}"
@@ -148,6 +148,7 @@ def set_total(request: Request, change: models.TotalChange) -> Response:
     """Set the total that may ever be spent, by an entry that everyone can see."""
     if not (change.note or "").strip():
         raise MissingParameter("note", "Say why the total changes: everyone who sees the ledger can read it.")
+    refuse_total(change.epsilon, served_of(request).most)
     made = served_of(request).ledger.set_total(change.epsilon, change.delta, change.note)
     return json_response(made.to_dict())
 

@@ -44,6 +44,7 @@ class Settings:
         body_bytes: how large a request may be.
         body_seconds: how long a request may take to arrive.
         sources_folder: the folder in which people who may make sources put tables; nobody makes any without it.
+        epsilon_per_source: the largest total ε of a source that someone makes there.
         upload_bytes: how large a table may be that they upload.
         upload_seconds: how long it may take to arrive.
         lease_seconds: how long after the last sign of a server others take up its jobs.
@@ -67,6 +68,7 @@ class Settings:
     body_bytes: int = 1_000_000
     body_seconds: int = 10
     sources_folder: str | None = None
+    epsilon_per_source: Fraction = Fraction(10)
     upload_bytes: int = 200_000_000
     upload_seconds: int = 600
     lease_seconds: int = 15
@@ -145,7 +147,7 @@ def _checked(name: str, value: Any) -> Any:
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each for each in value):
             raise InvalidParameter(Shown("something else"), name, "a list of texts")
         return tuple(value)
-    if name == "epsilon_per_question":
+    if name in ("epsilon_per_question", "epsilon_per_source"):
         return exact.epsilon(value)
     if name == "behind_proxy":
         if not isinstance(value, bool):

@@ -6,11 +6,13 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from .. import exact
 from ..errors import InvalidParameter, InvalidRequest, InvalidSource
 from ..ledger.copies import are_copies
 from ..ledger.entry import Budget, Entry
@@ -32,6 +34,8 @@ class Served:
         self.ledger: Ledger = first.make_ledger()  # whatever its total is: the owner may have changed it
         self.where = str(self.ledger.where)
         self._description = first.describe()
+        self.most: Fraction | None = None
+        """The largest total ε that its owner may set; None if an administrator serves it."""
         self.file: str | None = None
         """The path of its source file, if it was opened from one."""
         self.file_text = ""
@@ -106,6 +110,15 @@ class Served:
     def public_text(self, message: str) -> str:
         """Return a message with the name of the source in place of where its ledger is."""
         return message.replace(quote(self.where), self.name).replace(self.where, self.name)
+
+
+def refuse_total(epsilon: object, most: Fraction | None) -> None:
+    """Refuse a total above what the server allows for sources that people made."""
+    if most is not None and exact.epsilon(epsilon) > most:
+        raise InvalidRequest(
+            f"The total of a source that was made in the browser is at most ε = {exact.text(most)}",
+            "Nothing was changed. Give a smaller total; whoever runs the server sets this limit: epsilon_per_source.",
+        )
 
 
 def identity_of(ledger: Ledger) -> str:

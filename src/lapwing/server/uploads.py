@@ -1,7 +1,7 @@
 """The folder in which people put tables for new sources: one room for each person, and nothing outside it is reached.
 
-Files that an administrator put into the folder itself are there for everyone who may make sources; what a person
-uploads is in a room of their own, which only the server's user can read.  Names are made of few signs, links are not
+What a person uploads is in a room of their own, which only the server's user can read; an administrator gives a person
+a table by putting it there.  Names are made of few signs, links are not
 followed, and a file that is there is never replaced: its rows may belong to a budget that is partly spent.
 
 What is not whole yet has a name with a dot, and is locked by who writes it.  If that process was killed, nobody holds
@@ -83,21 +83,17 @@ class Folder:
 
     def tables(self, person: str) -> list[str]:
         """Return the names of the tables that a person may make a source of."""
-        own = _files(self.room(person), _NAMED)
-        return sorted({*own, *_files(self.place, _NAMED)})
+        return sorted(_files(self.room(person), _NAMED))
 
     def table(self, person: str, name: str) -> Path:
-        """Return the place of such a table; a person's own one goes before one for everyone."""
-        if not _NAMED.fullmatch(name):
+        """Return the place of such a table."""
+        if name not in self.tables(person):
             raise not_allowed()
-        for folder in (self.room(person), self.place):
-            if name in _files(folder, _NAMED):
-                return folder / name
-        raise not_allowed()
+        return self.room(person) / name
 
     def copies(self, person: str, place: Path) -> list[Path]:
-        """Return which other tables, of the person or for everyone, have the same bytes as one; not those of others."""
-        near = [folder / name for folder in (self.room(person), self.place) for name in _files(folder, _NAMED)]
+        """Return which other tables of the person have the same bytes as one."""
+        near = [self.room(person) / name for name in self.tables(person)]
         return [each for each in near if each != place and cmp(each, place, shallow=False)]
 
     def sources(self) -> list[Path]:

@@ -322,13 +322,55 @@ def test_tables_of_others_do_not_exist(made, tables):
     cookie = sign_in(made, "max")
     assert str(look(made, "/new/clinic.csv", cookie).status) == "404"
     assert "clinic" not in look(made, "/new", cookie).text
-    (tables / "shared.csv").write_text(TABLE)  # by an administrator
-    assert "shared.csv" in look(made, "/new", cookie).text
-    done, _ = post(made, "/new/shared.csv/serve", {**FORM, "name": "shared", "confirmed": "yes"}, "max")
+    for place in ("shared.csv", "max/given.csv"):  # by an administrator
+        (tables / place).write_text(TABLE)
+    assert "shared.csv" not in look(made, "/new", cookie).text
+    assert (
+        look(made, "/new/shared.csv", cookie).status
+        == look(made, "/new/given.csv", sign_in(made, "mara")).status
+        == 404
+    )
+    assert "given.csv" in look(made, "/new", cookie).text
+    done, _ = post(made, "/new/given.csv/serve", {**FORM, "name": "given", "confirmed": "yes"}, "max")
     assert done.status == 303
-    taken = look(made, "/new/shared.csv", sign_in(made, "mara"))
+    taken = look(made, "/new/given.csv", cookie)
     assert taken.status == 409
     assert "has this table already" in taken.text
+
+
+def test_a_table_is_checked_few_times_a_day_since_a_check_reads_it_without_noise(made, monkeypatch):
+    monkeypatch.setattr("lapwing.server.making.MOST_CHECKS", 3)
+    for name in ("clinic.csv", "other.csv"):
+        send_table(made, name=name, body=TABLE + f"{name},north,1,2024-01-01\n")
+    bounds = [str(each) for each in range(100, 105)]
+    pages = [post(made, "/new/clinic.csv/check", {**FORM, "high-2": high})[0] for high in bounds]
+    assert [each.status for each in pages] == [200] * 3 + [429] * 2
+    assert "A table is checked at most 3 times a day" in pages[-1].text
+    assert post(made, "/new/other.csv/check", FORM)[0].status == 200
+    send_table(made, "max")
+    assert post(made, "/new/clinic.csv/check", FORM, "max")[0].status == 200
+    assert post(made, "/new/clinic.csv/serve", {**FORM, "confirmed": "yes"})[0].status == 303
+
+
+def test_the_total_of_a_source_that_is_made_has_a_ceiling_at_the_start_and_later(made, start, tables):
+    send_table(made)
+    for path in ("check", "serve"):
+        page, _ = post(made, f"/new/clinic.csv/{path}", {**FORM, "epsilon": "10.1", "confirmed": "yes"})
+        assert page.status == 400
+        assert "is at most ε = 10." in page.text
+    assert post(made, "/new/clinic.csv/serve", {**FORM, "epsilon": "10", "confirmed": "yes"})[0].status == 303
+    made.stop()
+    again = start(sources_folder=str(tables), epsilon_per_source=20)
+    total = "/api/v1/sources/{}/total"
+    again.tokens["mara"] = made.tokens["mara"]
+    said = [
+        again.call("PUT", total.format("clinic"), "mara", {"epsilon": each, "note": "more"}).status
+        for each in ("20.1", "1000", "20")
+    ]
+    assert said == [400, 400, 200]
+    assert again.app.sources["clinic"].ledger.total == 20
+    served = again.call("PUT", total.format("visits"), "olga", {"epsilon": "50", "note": "the administrator's"})
+    assert served.status == 200
 
 
 def test_a_name_or_a_table_that_is_in_use_is_refused(made, tables):
@@ -554,7 +596,7 @@ def test_a_file_that_is_no_table_is_refused_when_it_arrives_and_nothing_of_it_is
 
 def test_a_table_that_was_put_there_and_cannot_be_read_is_refused_with_the_reason(made, tables):
     tables.mkdir(exist_ok=True)
-    (tables / "costs.csv").write_text("")
+    (Folder(str(tables)).room("mara") / "costs.csv").write_text("")
     page = look(made, "/new/costs.csv", sign_in(made, "mara"))
     assert page.status == 400
     assert "is empty" in page.text

@@ -77,7 +77,7 @@ async def check_page(request: Request, table: str) -> Response:
     def checked() -> dict[str, Any]:
         said = _declared(maker, person, table, form)
         public = declaration_of(said.text)
-        check = maker.check(person, said)
+        check = maker.check(person, table, said)
         return {"declared": said, "public": public, "check": check, "advice": _advice(check)}
 
     try:
@@ -111,7 +111,7 @@ async def serve_page(request: Request, table: str) -> Response:
 
 
 def _declared(maker: SourceMaker, person: str, table: str, form: Form) -> Declared:
-    return declared(maker.place(person, table), maker.columns(person, table), form.one)
+    return declared(table, maker.columns(person, table), form.one)
 
 
 async def _form(request: Request, table: str, form: Form, refusal: Refusal | None = None) -> Response:
