@@ -6,7 +6,7 @@ writes itself are named by their canonical text, and belong to the question (``Q
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -136,6 +136,22 @@ def added_key(schema: Schema, expression: Expression | Recode) -> tuple[str, Sch
     step = int(grid.step)
     keys = tuple(range(grid.low * step, grid.high * step + 1, step))
     return name, replace(schema, columns={**schema.columns, name: replace(column, kind="integer", keys=keys)})
+
+
+def with_values(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return those of the columns whose values can be their keys: truth values, and whole numbers if they are few.
+
+    A number beyond its bounds is then no key, and its row is in no group.
+    """
+    valued: dict[str, Column] = {}
+    for name, column in columns.items():
+        if column.group_keys is not None or column.is_computed:
+            continue
+        if column.kind == "boolean":
+            valued[name] = replace(column, keys=(False, True))
+        elif column.kind == "integer" and column.grid is not None and column.grid.steps < _MOST_VALUES:
+            valued[name] = replace(column, keys=tuple(range(column.grid.low, column.grid.high + 1)))
+    return valued
 
 
 def with_derived(schema: Schema, derived: Iterable[tuple[str, Column]]) -> Schema:

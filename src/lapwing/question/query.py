@@ -426,9 +426,9 @@ class Query:
     """Statistics of a source for every group of the keys ``by``, over the rows where ``where`` is true.
 
     ``edges`` holds the bins that the query itself gives for a column, ``titles`` other names for the keys, ``derived``
-    the columns that it computes, by their canonical texts.  ``sets`` are the tables if several are asked, each with
-    some of the keys (``sets.canonical``); without them there is one table, with all keys.  ``grouping`` are columns of
-    the answer that say which of some keys its row is summed over: GROUPING, by their names.
+    the columns that it computes, by their canonical texts, and those whose values are keys.  ``sets`` are the tables if
+    several are asked, each with some of the keys (``sets.canonical``); without them there is one table, with all keys.
+    ``grouping`` are columns of the answer that say which of some keys its row is summed over: GROUPING, by their names.
     """
 
     source: str
@@ -459,7 +459,7 @@ class Query:
     @property
     def text(self) -> str:
         """The canonical text, which identifies the question in the ledger."""
-        bins, computed = dict(self.edges), dict(self.derived)
+        bins, computed = dict(self.edges), {name for name, column in self.derived if column.is_computed}
         written = {name: name if name in computed else quoted(name) for name in self.by}
         keys = {
             name: f"BIN({written[name]}, {', '.join(map(numeral, bins[name]))})" if name in bins else written[name]

@@ -28,7 +28,7 @@ from .asking import (
 )
 from .bins import equal_bins
 from .condition import check_depth, column_name, condition_of, numeral, only, parse_condition, parsed, refuse
-from .derived import check_computable
+from .derived import check_computable, with_derived, with_values
 from .expression import ONE, Choose
 from .foreign_objects import refuse_no_text
 from .grouping import grouping_keys, grouping_of, is_grouping, is_key, key_of
@@ -159,6 +159,8 @@ def make_query(
     asked, keys = _binned(asked, keys, edges, schema)
     if not recorded and asked[0].kind != "cdf":
         edges = {name: borders for name, borders in edges.items() if borders != schema.columns[name].edges}
+    valued = with_values({key: schema.columns[key] for key in keys if key not in edges})
+    schema = with_derived(schema, valued.items())
     _check_keys(keys, edges, schema)
     checked = [checked_statistic(each, schema) for each in asked]
     condition = parse_condition(where, schema) if isinstance(where, str) else where
@@ -171,7 +173,8 @@ def make_query(
     if len({title.casefold() for title in taken}) != len(taken):
         raise UnsupportedQuery("two keys with the same name", "Give every key a different name.")
     used = {*keys, *(name for each in elementary(checked) for name in (each.column, each.weight_column))}
-    derived = ((name, column) for name, column in schema.columns.items() if name in used and is_written(name, column))
+    written = (name for name, column in schema.columns.items() if name in used and is_written(name, column))
+    derived = ((name, schema.columns[name]) for name in {*written, *valued})
     computed, bordered = tuple(sorted(derived)), tuple(sorted(edges.items()))
     query = Query(schema.name, named(checked, taken), keys, condition, bordered, shown, computed, tables, grouping)
     if tables:
@@ -286,9 +289,10 @@ def _keys_advice(key: str, column: Column, schema: Schema) -> str:
         return f"Choose bins of it: GROUP BY BIN({', '.join([name, *map(written_numeral, edges)])})."
     if column.kind == "date":
         return f"Declare its first and last day, and choose a unit of time: GROUP BY DATE_TRUNC('month', {name})."
-    advice = "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
-    truth = column.kind == "boolean"
-    return advice + ("Write keys = [false, true]." if truth else "`lapwing discover` finds the frequent ones.")
+    return (
+        "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
+        "`lapwing discover` finds the frequent ones."
+    )
 
 
 def _limits(edges: Sequence[Fraction], column: Column) -> tuple[Fraction, ...]:

@@ -188,3 +188,36 @@ def test_a_join_with_aliases_is_refused_as_one_without_them(source):
     said = "Declare the join in the source, with [[join]]"
     assert said in refusal(source, "SELECT COUNT(*) FROM t s JOIN regions r ON s.ward = r.name GROUP BY r.nuts1")
     assert said in refusal(source, "SELECT COUNT(*) FROM t JOIN regions ON ward = name GROUP BY nuts1")
+
+
+# --- whole numbers between bounds, and truth values, are their own keys ---
+
+ODD = {"odd name": [*range(-1, 5), None, 2.0], "insured": [True, False, None, True] * 2}
+
+
+@pytest.fixture
+def valued(tmp_path):
+    whole = {"odd name": lw.number(0, 3, integer=True), "cost": lw.number(0, 2000, integer=True)}
+    frame = pd.DataFrame({**ODD, "cost": 1.0})
+    return lw.Source(
+        frame, name="t", columns={"insured": "boolean", **whole}, epsilon=900, ledger=tmp_path / "t.ledger"
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "due"),
+    [("odd name", {0: 1, 1: 1, 2: 2, 3: 1}), ("insured", {False: 2, True: 4})],
+)
+def test_values_that_are_public_and_few_are_keys_and_what_lies_beyond_is_in_no_group(valued, column, due):
+    text = f'SELECT "{column}" AS k, COUNT(*) AS n, AVG("odd name") AS m FROM t GROUP BY "{column}"'
+    answer = valued.sql(text, epsilon=400)
+    assert {row["k"]: round(row["n"]["value"]) for row in answer.rows} == due
+    assert answer.plan.query.text == f'SELECT AVG("odd name"), COUNT(*) FROM "t" GROUP BY "{column}"'
+    again = valued.release(lw.count(), lw.mean("odd name"), by=column, epsilon=400)
+    assert again.repeated
+    sets = valued.release(lw.count(), by=lw.cube("odd name", "insured"), epsilon=400)
+    assert len(sets.rows) == 5 * 3
+
+
+def test_whole_numbers_with_many_values_need_bins(valued):
+    assert "BIN(cost, 0, 1000, 2000)" in refusal(valued, "SELECT cost, COUNT(*) FROM t GROUP BY cost")

@@ -172,7 +172,7 @@ def _uncharged(room: Room, table: str) -> Cases:
         (lambda s: s.rows_per_person(epsilon=1, where="no = 1"), people),
         (lambda s: s.rows_per_person(epsilon=1), {"person": "w"}),
         (lambda s: s.release(count(), epsilon=0), people),
-        (lambda s: s.release(count(), epsilon=1, by="x"), people),
+        (lambda s: s.release(count(), epsilon=1, by="u"), people),
         (lambda s: s.release(count(), epsilon=1), {"person": "p"}),
         (lambda s: s.sql("SELECT x FROM t", epsilon=1), people),
     ]
