@@ -14,8 +14,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from ..errors import UnsupportedQuery
+from .advice import UNKNOWN_AGGREGATES
 from .arithmetic import expression_of, parse_expression
-from .condition import UNKNOWN_AGGREGATES, condition_of, only, parse_condition
+from .condition import condition_of, only, parse_condition
 from .derived import added_key, added_to, derive
 from .expression import ONE, ZERO, Choose, Constant, Expression, Indicator, Named, Product, Recode, multiplied
 from .literals import check_expression

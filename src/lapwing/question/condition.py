@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
-from difflib import get_close_matches
 from fractions import Fraction
 from itertools import islice, pairwise
 from typing import Any, NoReturn
@@ -21,6 +20,7 @@ from sqlglot.tokens import Tokenizer
 from .. import exact
 from ..errors import InvalidParameter, UnsupportedQuery
 from . import query
+from .advice import ADVICE, SHAPE, nearest
 from .codes import is_unicode
 from .expression import ONE, Constant, Expression, Named, conditions_of
 from .foreign_objects import refuse_no_text
@@ -42,7 +42,7 @@ from .query import (
 )
 from .quotes import refuse_quotes
 from .schema import Column, Schema
-from .words import name_without_quotes
+from .words import loose_comma, name_without_quotes, where_invalid
 
 RECORDED = "recorded"
 """In a tree: that it is the canonical text of a question, which may be longer and deeper than what users write."""
@@ -51,71 +51,12 @@ _LONGEST = 100_000
 _DEEPEST = 20
 _MOST_TOKENS = 50_000
 _MOST_LEVELS = 4
-_SHAPE = (
-    "Write one SELECT with COUNT(*), COUNT(x), SUM, AVG, VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP, MEDIAN, "
-    "QUANTILE_CONT(x, 0.9), WEIGHTED_QUANTILE(x, w, 0.9), MIN, MAX or CDF, FROM the source, WHERE, GROUP BY, "
-    "HAVING, ORDER BY, LIMIT."
-)
 COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-FUNCTIONS = (
-    "COUNT", "SUM", "AVG", "VAR_SAMP", "VAR_POP", "VARIANCE", "STDDEV", "STDDEV_SAMP", "STDDEV_POP", "MEDIAN", "MIN",
-    "MAX", "QUANTILE_CONT", "QUANTILE_DISC", "PERCENTILE_CONT", "PERCENTILE_DISC", "WEIGHTED_QUANTILE",
-    "WEIGHTED_MEDIAN", "CDF", "BIN",
-)  # fmt: skip
-"""The functions that a question may use."""
-
-UNKNOWN_AGGREGATES = ("CDF", "QUANTILE_CONT", "QUANTILE_DISC", "WEIGHTED_QUANTILE", "WEIGHTED_MEDIAN")
-"""Aggregates that sqlglot does not know."""
-
-_OTHER_NAMES = {
-    "MEAN": "AVG", "AVERAGE": "AVG", "STD": "STDDEV", "STDEV": "STDDEV", "STDDEVP": "STDDEV_POP", "VAR": "VAR_SAMP",
-    "VARP": "VAR_POP", "N": "COUNT(*)", "SIZE": "COUNT(*)", "LEN": "COUNT(*)", "NUNIQUE": "COUNT(DISTINCT person)",
-    "APPROX_DISTINCT": "COUNT(DISTINCT person)", "APPROX_COUNT_DISTINCT": "COUNT(DISTINCT person)",
-    "PERCENTILE": "QUANTILE_CONT", "NTILE": "QUANTILE_CONT", "CUME_DIST": "CDF", "ECDF": "CDF", "TOTAL": "SUM",
-    "QUANTILE_WEIGHTED": "WEIGHTED_QUANTILE(x, w, 0.9)", "WEIGHTED_PERCENTILE": "WEIGHTED_QUANTILE(x, w, 0.9)",
-    "PERCENTILE_APPROX_WEIGHTED": "WEIGHTED_QUANTILE(x, w, 0.9)", "WMEDIAN": "WEIGHTED_MEDIAN(x, w)",
-    "WIDTH_BUCKET": "BIN", "CUT": "BIN", "HISTOGRAM": "COUNT(*) … GROUP BY BIN(x, 0, 10, 20)",
-}  # fmt: skip
-"""What other programs call them."""
-
 _MOST_WRITTEN = 500
-
-_ADVICE: dict[type[exp.Expression], tuple[str, str]] = {
-    exp.Having: ("HAVING here", "Put it after GROUP BY: it filters the released numbers."),
-    exp.Order: ("ORDER BY here", "Put it at the end: it orders the released numbers."),
-    exp.Limit: ("LIMIT here", "Put it at the end, with a whole number: it cuts the released numbers."),
-    exp.Fetch: ("FETCH here", "Put it at the end, with a whole number: it cuts the released numbers."),
-    exp.Offset: ("OFFSET here", "Put it at the end, with a whole number: it cuts the released numbers."),
-    exp.Qualify: ("QUALIFY", "HAVING, ORDER BY and LIMIT cut the released numbers, after the noise."),
-    exp.Join: ("a join", "Declare the join in the source, with [[join]]: who is protected must be known there."),
-    exp.Subquery: (
-        "a subquery here",
-        "It would compare rows of several people.  A subquery may stand in FROM; or use WHERE.",
-    ),
-    exp.Exists: ("EXISTS", "It would compare rows of several people.  Use WHERE with columns of the same row."),
-    exp.With: ("WITH here", "Put it before the first SELECT."),
-    exp.SetOperation: ("UNION", "It would mix rows of several tables.  Ask two questions."),
-    exp.Distinct: (
-        "DISTINCT",
-        "Which values occur is private.  Group by a key column, or count people: COUNT(DISTINCT person).",
-    ),
-    exp.Window: (
-        "a window function",
-        "It would mix rows of several people before the noise.  Group by a key column instead.",
-    ),
-    exp.TableSample: ("a sample of the rows", "Leave it out: all rows cost the same ε."),
-    exp.WithinGroup: ("this WITHIN GROUP", "Write QUANTILE_CONT(x, 0.9)."),
-    exp.Like: ("LIKE", "List the values: x IN ('a', 'b')."),
-    exp.Cast: ("a cast", "The source declares the type of every column; write literals of that type."),
-    exp.TryCast: ("a cast", "The source declares the type of every column; write literals of that type."),
-    exp.Null: ("a comparison with NULL", "Write x IS NULL or x IS NOT NULL."),
-    exp.Star: ("SELECT *", "Rows never leave the source.  Ask for COUNT(*), SUM, AVG, …"),
-    exp.Filter: ("FILTER", "Use WHERE, or AVG(CASE WHEN … THEN 1 ELSE 0 END) for a share."),
-}
 
 
 def parse_condition(text: str, schema: Schema) -> Condition:
@@ -152,11 +93,13 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
         dialect = Dialect()
         tokens = dialect.tokenize(text)
         if not _begins_with_select(tokens):
-            problem = "a text that is not a SELECT", _SHAPE
+            problem = "a text that is not a SELECT", SHAPE
         elif any(token.token_type is TokenType.SEMICOLON for token in tokens[:-1]):
             problem = "several statements", "Ask one question at a time."
         elif any(token.token_type is TokenType.PIPE_GT for token in tokens):
-            problem = "the pipe |>", _SHAPE
+            problem = "the pipe |>", SHAPE
+        elif (comma := loose_comma(tokens)) is not None:
+            problem = f"a comma with nothing {comma} it", "Leave it out, or write what is missing there."
         elif len(tokens) > _MOST_TOKENS and not recorded:
             problem = "too many words", "Ask in several shorter questions."
         elif _loose_sets(tokens):
@@ -174,11 +117,13 @@ def parsed(text: str, part: str | None = None, *, recorded: bool = False) -> exp
             given = {name for name, value in tree.args.items() if value} if isinstance(tree, exp.Select) else set()
             if part is not None and given == {"expressions", part}:
                 return tree.args[part]  # type: ignore[no-any-return]
-            problem = "a text that is not a condition" if part else "a text that is not a SELECT", _SHAPE
-    except (SqlglotError, RecursionError, ValueError):
-        problem = "a text that is not valid SQL", f"{_SHAPE} A name that is a word of SQL needs double quotes."
+            problem = "a text that is not a condition" if part else "a text that is not a SELECT", SHAPE
+    except (SqlglotError, RecursionError, ValueError) as error:
+        where = where_invalid(text, error, whole=part is None)
+        advice = where or f"{SHAPE} A name that is a word of SQL needs double quotes."
         if (word := name_without_quotes(text)) is not None:
-            problem = "a text that is not valid SQL", f"`{word}` is a word of SQL: write {quoted(word)}."
+            advice = f"`{word}` is a word of SQL: write {quoted(word)}."
+        problem = "a text that is not valid SQL", advice
     raise UnsupportedQuery(*problem)
 
 
@@ -240,22 +185,15 @@ def _depth(tokens: Sequence[Any]) -> int:
     return deepest
 
 
-def refuse(node: exp.Expression, where: str = "", known: str = _SHAPE) -> NoReturn:
+def refuse(node: exp.Expression, where: str = "", known: str = SHAPE) -> NoReturn:
     """Refuse a node, with the advice for the nearest known kind in it, else with what is ``known``."""
-    for kind, (what, advice) in _ADVICE.items():
+    for kind, (what, advice) in ADVICE.items():
         if isinstance(node, kind):
             raise UnsupportedQuery(what, advice)
     if isinstance(node, exp.Func):
         name = str(node.this) if node.key == "anonymous" else node.sql_name()
-        raise UnsupportedQuery(f"the function {quotable(name)}{where}", _nearest(name, known))
+        raise UnsupportedQuery(f"the function {quotable(name)}{where}", nearest(name, known))
     raise UnsupportedQuery(f"{written(node)}{where}", known)
-
-
-def _nearest(name: str, shape: str) -> str:
-    """Return the advice for an unknown function: the function that it may be another name of."""
-    known = name.upper() in FUNCTIONS
-    meant = "" if known else _OTHER_NAMES.get(name.upper()) or "".join(get_close_matches(name.upper(), FUNCTIONS, n=1))
-    return f"Did you mean {meant}?  {shape}" if meant else shape
 
 
 def written(node: exp.Expression) -> str:
@@ -273,7 +211,7 @@ def only(node: exp.Expression, *allowed: str) -> None:
         first = value[0] if isinstance(value, list) else value
         if isinstance(first, exp.Expression) and not isinstance(first, exp.Identifier):
             refuse(first)
-        raise UnsupportedQuery(written(node), _SHAPE)
+        raise UnsupportedQuery(written(node), SHAPE)
 
 
 def column_name(node: exp.Expression) -> str:

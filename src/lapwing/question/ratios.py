@@ -23,6 +23,11 @@ from .query import Statistic
 _LARGEST = Fraction(10**100)
 _REALS = ("DOUBLE", "FLOAT", "REAL", "DECIMAL", "NUMERIC")
 MOST_DIGITS = 15
+_ADD = "Ask for each of them, and add what is released.  A sum over a + b is one number: SUM(a + b), AVG(a - b)."
+_DIVIDE = (
+    "Ask for both, with --confidence 0.975 (confidence=), and divide what is released: of positive numbers the ratio "
+    "lies between low / high and high / low, with 95 %."
+)
 _WRITE = "Write SUM(a) / SUM(b), SUM(a) / COUNT(*), 100.0 * SUM(a) / SUM(b), or 100 * AVG(x)."
 
 
@@ -61,6 +66,8 @@ def calculated(node: exp.Expression, aggregate: Callable[[exp.Expression], Stati
     if isinstance(bare, exp.Round):
         only(bare, "this", "decimals")
         return replace(_unrounded(bare.this, aggregate), digits=_digits(bare.args.get("decimals")))
+    if isinstance(bare, exp.Add | exp.Sub):
+        raise UnsupportedQuery("a sum or difference of aggregates", _ADD)
     if not isinstance(bare, exp.Div | exp.Mul):
         return None if bare is node else aggregate(bare)
     tops, bottoms, factor = _factors(bare)
@@ -70,7 +77,7 @@ def calculated(node: exp.Expression, aggregate: Callable[[exp.Expression], Stati
     if len(parts) == 1:
         return replace(parts[0], times=factor)
     if not all(each.is_linear for each in parts):
-        raise UnsupportedQuery("a ratio of something other than counts and sums", _WRITE)
+        raise UnsupportedQuery("a ratio of something other than counts and sums", _DIVIDE)
     return Statistic("ratio", parts=parts, factor=factor)
 
 

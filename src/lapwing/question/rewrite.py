@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import NoReturn
 
 from sqlglot import exp
 from sqlglot.tokens import Tokenizer
 
 from ..errors import UnsupportedQuery
-from .condition import UNKNOWN_AGGREGATES, only, refuse, written
+from .advice import UNKNOWN_AGGREGATES
+from .condition import numeral, only, refuse, written
 from .literals import quotable
 from .query import quoted
 from .quotes import refuse_quotes
@@ -37,7 +39,10 @@ INNER = "inner joins"
 _MIXING: dict[str, tuple[str, str]] = {
     "group": ("GROUP BY in a subquery", "Group in the outer SELECT."),
     "having": ("HAVING in a subquery", "Put it at the end of the outer SELECT: it filters the released numbers."),
-    "distinct": ("DISTINCT in a subquery", "COUNT(DISTINCT person) in the outer SELECT counts people."),
+    "distinct": (
+        "DISTINCT in a subquery",
+        "COUNT(DISTINCT person) in the outer SELECT counts people, and COUNT(*) / COUNT(DISTINCT person) their rows.",
+    ),
     "limit": ("LIMIT in a subquery", "Filter rows by WHERE, or put LIMIT at the end: it cuts the released numbers."),
     "offset": ("OFFSET in a subquery", "Put it at the end of the outer SELECT: it cuts the released numbers."),
     "order": ("ORDER BY in a subquery", "Put it at the end of the outer SELECT: it orders the released numbers."),
@@ -99,8 +104,25 @@ def plain(select: exp.Select, schema: Schema) -> exp.Select:
     for condition in rows.where:
         where, inner = select.args.get("where"), budget.copy(condition)
         select.set("where", exp.Where(this=inner if where is None else exp.And(this=where.this, expression=inner)))
+    _drop_truisms(select)
     select.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(schema.name, quoted=True))))
     return select
+
+
+def _drop_truisms(select: exp.Select) -> None:
+    """Leave out 1 = 1 and TRUE, which programs put before the conditions of WHERE."""
+    where = select.args.get("where")
+    parts = [] if where is None else list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+    kept = [part for part in parts if not _is_truism(part)]
+    if len(kept) < len(parts):
+        select.set("where", exp.Where(this=reduce(lambda a, b: exp.And(this=a, expression=b), kept)) if kept else None)
+
+
+def _is_truism(part: exp.Expr) -> bool:
+    if isinstance(part, exp.EQ):
+        value = numeral(part.this)
+        return value is not None and value == numeral(part.expression)
+    return isinstance(part, exp.Boolean) and bool(part.this)
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -262,7 +284,6 @@ def _sides(join: exp.Join, own: str, tables: Mapping[str, bool]) -> set[tuple[bo
     if using := join.args.get("using"):
         return {(joined, each.name.casefold()) for joined in (False, True) for each in using}
     on = join.args.get("on")
-    on = on.this if isinstance(on, exp.Paren) else on
     sides = [on.this, on.expression] if isinstance(on, exp.EQ) else []
     names = [(each.table.casefold(), each.name.casefold()) for each in sides if isinstance(each, exp.Column)]
     return {(tables.get(table, name != own), name) for table, name in names if not table or table in tables}
@@ -326,6 +347,8 @@ def _meant(item: exp.Expression, items: Sequence[exp.Expression]) -> exp.Express
     if not isinstance(item, exp.Literal) or item.is_string:
         return item
     meant = items[position(item, items, "GROUP BY")]
+    if (window := meant.find(exp.Window)) is not None:
+        refuse(window)
     if is_aggregate(meant):
         raise UnsupportedQuery(f"an aggregate in GROUP BY (item {item.this})", "Group by the keys in SELECT.")
     return meant.copy()

@@ -29,13 +29,13 @@ from .asking import (
 from .bins import equal_bins
 from .condition import check_depth, column_name, condition_of, numeral, only, parse_condition, parsed, refuse
 from .derived import check_computable, with_derived, with_values
-from .expression import ONE, Choose
+from .expression import ONE, Choose, names_in
 from .foreign_objects import refuse_no_text
 from .grouping import grouping_keys, grouping_of, is_grouping, is_key, key_of
 from .labels import NAME, is_name
 from .literals import check_expression, check_literals
 from .quantiles import quantile_of
-from .query import Condition, Query, Statistic, elementary, named, named_in, quoted
+from .query import Condition, Query, Statistic, elementary, named, quoted
 from .quotes import refuse_quotes
 from .ratios import calculated
 from .rewrite import INNER, plain
@@ -271,10 +271,10 @@ def _check_keys(by: Sequence[str], edges: Mapping[str, object], schema: Schema) 
 
 
 def _only_column(column: Column, schema: Schema) -> str | None:
-    """Return the only column that a computed one names, if it has bounds."""
-    names = set() if column.expression is None else set(named_in(column.expression))
-    (name, *others) = names or {""}
-    return name if name in schema.columns and not others and schema.columns[name].low is not None else None
+    """Return the only column that a computed one names, and once, if it has bounds."""
+    names = [] if column.expression is None else [*names_in(column.expression)]
+    known = len(names) == 1 and names[0] in schema.columns and schema.columns[names[0]].low is not None
+    return names[0] if known else None
 
 
 def _keys_advice(key: str, column: Column, schema: Schema) -> str:
@@ -416,6 +416,8 @@ def aggregate(node: exp.Expression, schema: Schema) -> Statistic:
     if made is not None:
         return made
     node, where = _filtered(node, schema)
+    if isinstance(node, exp.Sum) and numeral(node.this) == 1:
+        node = exp.Count(this=exp.Star())
     if isinstance(node, exp.Count):
         only(node, "this", "big_int")
         if isinstance(node.this, exp.Distinct) and where is None:

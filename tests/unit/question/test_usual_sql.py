@@ -221,3 +221,76 @@ def test_values_that_are_public_and_few_are_keys_and_what_lies_beyond_is_in_no_g
 
 def test_whole_numbers_with_many_values_need_bins(valued):
     assert "BIN(cost, 0, 1000, 2000)" in refusal(valued, "SELECT cost, COUNT(*) FROM t GROUP BY cost")
+
+
+# --- what other programs write, and slips ---
+
+SAME = {
+    "COUNT(*) FROM t WHERE 1=1": "COUNT(*) FROM t",
+    "COUNT(*) FROM t WHERE 1 = 1 AND cost > 5 AND TRUE": "COUNT(*) FROM t WHERE cost > 5",
+    "COUNT(*) FROM t WHERE (1=1) AND (cost > 5 OR ward = 'north')": "COUNT(*) FROM t WHERE cost > 5 OR ward = 'north'",
+    "COUNT(*) FROM (SELECT * FROM t WHERE 1=1) WHERE cost > 5": "COUNT(*) FROM t WHERE cost > 5",
+    "SUM(1) FROM t": "COUNT(*) FROM t",
+    "ward, SUM(1.0) AS n FROM t GROUP BY ward": "ward, COUNT(*) AS n FROM t GROUP BY ward",
+    "SUM(1) FILTER (WHERE cost > 5) FROM t": "COUNT(*) FILTER (WHERE cost > 5) FROM t",
+    "COUNT(*) FROM t WHERE ward == 'north'": "COUNT(*) FROM t WHERE ward = 'north'",
+}
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_what_programs_write_means_the_plain_form(source, text):
+    found, plain = (read(f"SELECT {each}", source.schema).query for each in (text, SAME[text]))
+    assert found == plain
+
+
+REFUSED = {
+    "ward, COUNT(*)*100.0/SUM(COUNT(*)) OVER () FROM t GROUP BY ward": "--share on the command line, .share()",
+    "NTILE(4) OVER (ORDER BY cost), COUNT(*) FROM t GROUP BY 1": "a window function",
+    "COUNT(*) FROM t WHERE 1 = 0": "`1` where a column is expected",
+    "COUNT(*) FROM t WHERE cost > 5 OR 1 = 1": "`1` where a column is expected",
+    "SUM(2) FROM t": "an expression without a column",
+    "SUM(DISTINCT 1) FROM t": "",
+    "ward COUNT(*) FROM t GROUP BY ward": "before `(*) FROM t GROUP BY ward`.  A comma may be missing before `COUNT`.",
+    "ward,\n  AVG(cost) n COUNT(*)\nFROM t": "At line 2, column 15, before `COUNT(*) FROM t`",
+    "ward, COUNT(*) FORM t": "before `t`.  Did you mean FROM?",
+    "COUNT(*) FROM t GRUOP BY ward": "before `BY ward`.  Did you mean GROUP?",
+    "COUNT(* FROM t": "A bracket may have no end.",
+    "COUNT(*) FROM t WHERE ward = 'north": "A quote or a comment in it has no end.",
+    "COUNT(*), FROM t": "a comma with nothing after it",
+    ", COUNT(*) FROM t": "a comma with nothing before it",
+    "ward,, COUNT(*) FROM t GROUP BY ward": "a comma with nothing before it",
+    "COUNT(*) FROM t GROUP BY ward,": "a comma with nothing after it",
+    "COUNT(*) FROM t GROUP BY , ward": "a comma with nothing before it",
+    "ward, COUNT(*) FROM t GROUP BY ward ORDER BY ward, LIMIT 3": "a comma with nothing after it",
+    "COUNT(*) FROM t WHERE ward IN ('north',)": "a comma with nothing after it",
+    "COUNT(*) FROM t WHERE age >= 65 & ward == 'north'": "Write AND between conditions",
+    "COUNT(*) FROM t WHERE age >= 65 && ward = 'north'": "before `&& ward = 'north'`.  Write AND.",
+    "COUNT(*) FROM t WHERE (age >= 65) | (ward = 'north')": "Write OR between conditions",
+    "COUNT(*) FROM t WHERE ~(ward = 'north')": "Write NOT",
+    "CORR(age, cost) FROM t": "Release AVG(x * y), AVG(x), AVG(y), VAR_POP(x) and VAR_POP(y)",
+    "COVAR_POP(age, cost) FROM t": "Release AVG(x * y)",
+    "REGR_SLOPE(age, cost) FROM t": "Release AVG(x * y)",
+    "AVG(LN(cost)) FROM t": "It is not computed for rows.  Group by BIN(x, 1, 10, 100, 1000)",
+    "AVG(EXP(age)) FROM t": "It is not computed for rows",
+    "AVG(POWER(age, 2)) FROM t": "Write a product: x * x.",
+    "AVG(age ** 2) FROM t": "Write a product: x * x.",
+    "COUNT(*) FROM t WHERE MOD(age, 2) = 0": "Write x - 10 * FLOOR(x / 10)",
+    "COUNT(*) FROM t WHERE age % 2 = 0": "Write x - 10 * FLOOR(x / 10)",
+    "KURTOSIS(age) FROM t": "It is not available",
+    "COUNT(*) FROM t WHERE cost < 0.6 * (SELECT MEDIAN(cost) FROM t)": "Release its number first",
+    "AVG(age) FROM (SELECT DISTINCT ward, age FROM t)": "COUNT(*) / COUNT(DISTINCT person)",
+    "QUANTILE_CONT(cost, 0.8) / QUANTILE_CONT(cost, 0.2) FROM t": "the ratio lies between low / high and high / low",
+    "MAX(cost) - MIN(cost) FROM t": "Ask for each of them, and add what is released",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_a_slip_is_named_with_what_to_write(source, text):
+    said = refusal(source, f"SELECT {text}")
+    assert REFUSED[text] in said
+    assert "Did you mean COUNT" not in said
+
+
+def test_a_condition_has_no_line_of_the_text_around_it(source):
+    with pytest.raises(errors.UnsupportedQuery, match="Before `65`"):
+        source.plan(lw.count(), where="age > ward 65", epsilon=1)

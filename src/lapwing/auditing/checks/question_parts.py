@@ -47,7 +47,7 @@ CONDITIONS = (
     TextRule("IS has NULL", "IS with something other than NULL", (f"{_WHERE} x IS NOT NULL",),
         (f"{_WHERE} b IS TRUE", f"{_WHERE} b IS NOT FALSE")),
     TextRule("constants are not compared", "where a column is expected", (f"{_WHERE} x = 1",),
-        (f"{_WHERE} 1 = 1", f"{_WHERE} 'a' = 'a'", f"{_WHERE} 1 IN (1, 2)")),
+        (f"{_WHERE} 1 = 2", f"{_WHERE} 'a' = 'a'", f"{_WHERE} 1 IN (1, 2)")),
     TextRule("expressions have a column", "constant", (f"{_WHERE} x + 1 > 2",),
         (f"{_WHERE} 1 + 1 > 2 + 0", f"{_WHERE} 1 + 1 IS NULL")),
     TextRule("IN has values", "cannot be released", (f"{_WHERE} x IN (1)",),

@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ... import exact
 from ...errors import InvalidRequest, LapwingError
-from ...question.condition import FUNCTIONS
+from ...question.advice import FUNCTIONS
 from ...question.cut import WHOLE
 from ...question.spelling import quoted as quote
 from ...question.words import name_in_sql
