@@ -1900,6 +1900,14 @@ MUTANTS = (
         "        if twice < 0:\n",
     ),
     Mutant(
+        "a look-up may have a key twice, with different cells",
+        "T39",
+        "sensitivities/joins",
+        "engine/look_up.py",
+        "Counter(keys).values()",
+        "Counter(zip(keys, *columns[1:])).values()",
+    ),
+    Mutant(
         "a look-up depends on the rows of the table",
         "T39",
         "worlds",

@@ -19,6 +19,7 @@ SLOW = (
     "tests/unit/question/test_join.py::test_E0_a_person_is_the_same_by_value_in_all_types_or_the_types_are_refused",
     "tests/test_pages.py",
     "tests/claims/test_backup.py",
+    "tests/claims/test_joins.py::test_J1_T39_a_person_with_equal_or_different_rows_in_two_tables_moves_as_far_as_declared",
     "tests/unit/ledger/test_backup.py",
     "tests/unit/server/test_asking.py",
     "tests/unit/server/test_backup.py",

@@ -1,10 +1,18 @@
 """Claims J1 and J2: what a joined row depends on, and what one person can move through joins."""
 
+import json
+import sqlite3
+from contextlib import closing
 from itertools import combinations, combinations_with_replacement, product
+from pathlib import Path
 
 import duckdb
 import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +22,7 @@ from lapwing import errors
 from lapwing.measure.public_n import has_public_n
 from lapwing.release.pipeline import Tally
 
+from .. import formats
 from ..tables import CODES, NASTY, PERSONS, distance, make, plan_of, python_tally
 
 COLUMNS = {
@@ -186,3 +195,142 @@ def test_J2_T39_a_look_up_with_a_key_twice_is_refused_before_the_charge(codes, t
     assert "canary" not in str(refusal.value)
     assert source.ledger.spent == 0
     source.release(lw.count(), epsilon="0.5")  # a question that does not need it
+
+
+# --- every rule of joins, for each kind of table, with equal and with different cells ---
+
+
+def in_sqlite(rows, folder):
+    with closing(sqlite3.connect(folder / "t.sqlite")) as base:
+        base.execute(f"CREATE TABLE t ({', '.join(rows.column_names)})")
+        base.executemany(
+            f"INSERT INTO t VALUES ({', '.join('?' * rows.num_columns)})",
+            list(zip(*rows.to_pydict().values(), strict=True)),
+        )
+        base.commit()
+    return folder / "t.sqlite"
+
+
+def in_duckdb(rows, folder):
+    with duckdb.connect(str(folder / "t.duckdb")) as base:
+        base.register("given", rows)
+        base.execute("CREATE TABLE t AS FROM given")
+    return folder / "t.duckdb"
+
+
+def written(ending, write):
+    def make(rows, folder):
+        write(rows, str(folder / f"t.{ending}"))
+        return folder / f"t.{ending}"
+
+    return make
+
+
+def json_lines(rows, path):
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows.to_pylist()))
+
+
+def workbook(rows, path):
+    formats.workbook(Path(path), {"S": [rows.column_names, *(list(row.values()) for row in rows.to_pylist())]})
+
+
+TABLES = {
+    "CSV": written("csv", pa_csv.write_csv),
+    "Parquet": written("parquet", pq.write_table),
+    "Arrow file": written("arrow", feather.write_feather),
+    "JSON lines": written("jsonl", json_lines),
+    "workbook": written("xlsx", workbook),
+    "SQLite": in_sqlite,
+    "DuckDB file": in_duckdb,
+    "DuckDB relation": lambda rows, folder: duckdb.connect().from_arrow(rows),
+    "Arrow": lambda rows, folder: rows,
+    "pandas": lambda rows, folder: rows.to_pandas(types_mapper=pd.ArrowDtype),
+    "Polars": lambda rows, folder: pl.from_arrow(rows),
+    "lazy Polars": lambda rows, folder: pl.from_arrow(rows).lazy(),
+}
+MADE = {"c": pa.int64(), "k": pa.string(), "v": pa.float64(), "w": pa.int64()}
+DOUBLED = {
+    "equal": [(1, "a", 5.0, 1), (1, "a", 5.0, 1)],
+    "different": [(1, "a", 5.0, 1), (1, "b", 10.0, 2)],
+    "different in one that is read": [(1, "a", 5.0, 1), (1, "a", 10.0, 1)],
+    "different in one that is not read": [(1, "a", 5.0, 1), (1, "a", 5.0, 2)],
+    "missing once": [(1, "a", 5.0, 1), (1, None, None, None)],
+    "missing twice": [(1, None, None, None), (1, None, None, None)],
+    "apart": [(1, "a", 5.0, 1), (3, "b", 1.0, 1), (1, "b", 10.0, 2)],
+    "three times": [(1, "a", 5.0, 1), (1, "b", 10.0, 2), (1, "a", 5.0, 1)],
+}
+LOOKED_UP = {
+    "x": lw.number(0, 10, integer=True),
+    "code": lw.keys(1, 2, 3),
+    "key": lw.keys("a", "b"),
+    "y": lw.number(0, 10),
+    "z": "number",
+}
+
+
+def looked_up(rows, make, folder, main, **options):
+    """Return a source that looks up a key, a number, and a column that no question reads."""
+    table = pa.table(
+        {name: pa.array(cells, MADE[name]) for name, cells in zip(MADE, zip(*rows, strict=True), strict=True)}
+    )
+    joins = [lw.join(make(table, folder), public=True, on={"code": "c"}, columns={"key": "k", "y": "v", "z": "w"})]
+    return lw.Source(main, name="t", columns=LOOKED_UP, joins=joins, epsilon=9, ledger=folder / "t.ledger", **options)
+
+
+@pytest.mark.parametrize("cells", DOUBLED)
+@pytest.mark.parametrize("kind", TABLES)
+def test_J2_T39_a_key_that_a_look_up_has_twice_is_refused_whatever_its_cells(kind, cells, tmp_path):
+    source = looked_up(DOUBLED[cells], TABLES[kind], tmp_path, pd.DataFrame({"x": [1], "code": [1]}))
+    with pytest.raises(errors.InvalidSource, match="1 keys occur more than once"):
+        source.release(lw.sum("y"), by="key", epsilon=1)
+    assert source.ledger.spent == 0
+
+
+@pytest.mark.parametrize(
+    "last", [(None, "b", 10.0, 2), (None, "a", 7.0, 1), (None, None, None, None), (9, "a", 5.0, 1)]
+)
+@pytest.mark.parametrize("kind", TABLES)
+def test_J2_every_row_is_counted_once_also_where_a_look_up_has_rows_without_a_key(kind, last, tmp_path):
+    main = [{"x": x, "code": code} for x, code in ((1, 1), (2, 1), (3, 2), (4, 3), (5, None))]
+    rows = [(1, "a", 5.0, 1), (2, "a", 5.0, 1), (None, "a", 7.0, 1), last]
+    source = looked_up(rows, TABLES[kind], tmp_path, make(main, "arrow", None, ("x", "code")))
+    of = {1: {"key": "a", "y": 5.0}, 2: {"key": "a", "y": 5.0}}
+    for question in ((lw.count(), lw.sum("y")), ()), ((lw.count(), lw.sum("y")), ("key",)):
+        plan = plan_of(source.schema, *question)
+        expected = python_tally(source.schema, plan, [{**row, **of.get(row["code"], {})} for row in main])
+        assert tally_of(source, plan) == expected
+
+
+THEIR_ROWS = [[], [10.0], [10.0, 10.0], [0.0, 10.0], [None, None], [None, 10.0]]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_J1_T39_a_person_with_equal_or_different_rows_in_two_tables_moves_as_far_as_declared(kind, tmp_path):
+    """The cells are those of loops over all pairs of rows; a neighbor has none of the person's rows, or others."""
+    columns = {"x": lw.number(0, 10, integer=True), "y": lw.number(0, 10)}
+
+    def asked(name, own, theirs, neighbors):
+        (tmp_path / name).mkdir()
+        main = [{"person": "q", "x": 1}, *({"person": "p", "x": x} for x in own)]
+        mates = [("q", 5.0), ("q", 5.0), *(("p", each) for each in theirs)]
+        joins = [lw.join(TABLES[kind](people_of(mates), tmp_path / name), person="id", columns={"y": "there"})]
+        table = make(main, "arrow", None, ("person", "x"))
+        described = {"person": "person", "rows_per_person": 2, "neighbors": neighbors, "columns": columns}
+        source = lw.Source(table, name="t", joins=joins, **described)
+        plan = plan_of(source.schema, (lw.count(), lw.sum("y")))
+        there = {row["person"]: [each for who, each in mates if who == row["person"]] for row in main}
+        rows = [{**row, "y": each} for row in main for each in there[row["person"]] or [None]]
+        found = tally_of(source, plan)
+        assert found == python_tally(source.schema, plan, rows)
+        return found, plan
+
+    one, removed = asked("none", [], [], "add_remove")
+    others = [
+        asked(f"{at} {number}", own, theirs, "change_one")
+        for number, own in enumerate([[3], [3, 3], [3, 7]])
+        for at, theirs in enumerate(THEIR_ROWS)
+    ]
+    tallies, changed = [found for found, _ in others], others[0][1]
+    for plan, pairs in ((removed, product([one], tallies)), (changed, combinations(tallies, 2))):
+        moved = zip(*(distance(*pair, plan.parts) for pair in pairs), strict=True)
+        assert [max(each) for each in moved] == [plan.sensitivity(part) for part in plan.parts]

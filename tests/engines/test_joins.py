@@ -1,17 +1,19 @@
 """Claims J1 and J2 on every engine: joined rows give the same integers, and those of loops over all pairs of rows."""
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import lapwing as lw
 from lapwing import errors
 
-from ..claims.test_joins import tally_of
+from ..claims.test_joins import DOUBLED, MADE, tally_of
 from ..tables import make, plan_of, python_tally
 from .conftest import postgres_table
 from .test_same_integers import make_rows
 
 ROWS, MATES = make_rows(150, 2), make_rows(60, 3)
+MATES += MATES[:20]  # equal rows of a person, beside different ones
 LOOK_UP = {-7: "a", 3: "it's", 2**62: None, 0: "100%"}
 REGIONS = {"a": 1.5, "it's": -0.0, "é": 7.0, "100%": None}
 COLUMNS = {
@@ -122,6 +124,44 @@ def test_a_look_up_can_be_a_table_of_the_same_database(postgres, tmp_path, froze
         connection.execute("INSERT INTO regions VALUES (3, 'again')")
     with pytest.raises(errors.InvalidSource, match="1 keys occur more than once"):
         source.release(lw.count(), by="region", epsilon=1)
+
+
+@pytest.fixture(params=["postgres", "spark"])
+def look_up_there(request):
+    """A function that makes a look-up of rows on an engine, and a table there that looks something up."""
+    if request.param == "spark":
+        session = request.getfixturevalue("spark")
+        return session.createDataFrame, session.createDataFrame(pa.table({"x": [1], "code": [1]}))
+
+    import psycopg
+
+    url = request.getfixturevalue("postgres")
+
+    def make_look_up(rows):
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DROP TABLE IF EXISTS looked_up")
+            connection.execute("CREATE TABLE looked_up (c bigint, k text, v double precision, w bigint)")
+            for row in zip(*rows.to_pydict().values(), strict=True):
+                connection.execute("INSERT INTO looked_up VALUES (%s, %s, %s, %s)", row)
+        return "#looked_up"
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS x, 1 AS code")
+    return make_look_up, f"{url}#t"
+
+
+def test_J2_T39_a_key_that_a_look_up_of_an_engine_has_twice_is_refused_whatever_its_cells(look_up_there, tmp_path):
+    make_look_up, main = look_up_there
+    columns = {"code": lw.keys(1, 2, 3), "key": lw.keys("a", "b"), "y": lw.number(0, 10), "z": "number"}
+    for number, cells in enumerate(DOUBLED.values()):
+        named = zip(MADE.items(), zip(*cells, strict=True), strict=True)
+        rows = pa.table({name: pa.array(column, kind) for (name, kind), column in named})
+        joins = [lw.join(make_look_up(rows), public=True, on={"code": "c"}, columns={"key": "k", "y": "v", "z": "w"})]
+        ledger = tmp_path / f"{number}.ledger"
+        source = lw.Source(main, name="t", columns=columns, joins=joins, epsilon=9, ledger=ledger)
+        with pytest.raises(errors.InvalidSource, match="1 keys occur more than once"):
+            source.release(lw.sum("y"), by="key", epsilon=1)
+        assert source.ledger.spent == 0
 
 
 def test_people_of_another_database_are_refused(postgres):
