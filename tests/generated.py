@@ -63,7 +63,7 @@ MODULES = (
 """The modules that privacy depends on."""
 
 WORDS = frozenset({
-    "question/arguments.py", "question/foreign_objects.py", "question/labels.py", "question/quality.py",
+    "question/arguments.py", "question/foreign_objects.py", "question/labels.py", "question/noise_levels.py",
     "plan/naming.py", "plan/plots.py", "ledger/lines.py", "ledger/plots.py",
 })  # fmt: skip
 """Modules among them that only write advice, names, marks and pictures."""

@@ -2112,7 +2112,7 @@ MUTANTS = (
         'text += f" - {_inside(opposite)}"',
         'text += f" + {_inside(opposite)}"',
     ),
-    # --- after the release: ratios, comparisons, quality ---
+    # --- after the release: ratios, comparisons, marks of noise ---
     Mutant(
         "the bar of a ratio takes numerator and denominator as independent",
         "T31",
@@ -2162,7 +2162,7 @@ MUTANTS = (
         "        return Bars(value, np.where(sure, low, value - 1), np.where(sure, high, value + 1), sure | True)\n",
     ),
     Mutant(
-        "the quality of all numbers is that of the first statistic",
+        "the noise of all numbers is that of the first statistic",
         "T31",
         "coverage/compared",
         "release/afterwards.py",
@@ -2170,7 +2170,7 @@ MUTANTS = (
         "zip(self.plan.query.statistics, self._usual.of(groups)[:1] * 100, strict=False)",
     ),
     Mutant(
-        "a smaller confidence makes every number good",
+        "a smaller confidence makes all noise low",
         "T31",
         "coverage/compared",
         "release/afterwards.py",
@@ -2178,11 +2178,11 @@ MUTANTS = (
         "        if not self.simultaneous:\n",
     ),
     Mutant(
-        "numbers that are too noisy are not suppressed",
+        "numbers whose noise is high are not suppressed",
         "T42",
         "coverage/compared",
-        "release/quality.py",
-        "out = np.isin(found[name], (NOISY, NOTHING))",
+        "release/noise_marks.py",
+        "out = np.isin(found[name], (HIGH, NOTHING))",
         "out = np.isin(found[name], (NOTHING,))",
     ),
     Mutant(

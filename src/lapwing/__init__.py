@@ -14,7 +14,7 @@
                                  columns that are computed from others; both return a Derivation
     file, File                   how the files of a table are written: delimiter, decimal mark, encoding, …
     join, Join                   a table that is joined to that of a source: of the same people, or a public look-up
-    quality, Quality             which released numbers are good, and which are too noisy
+    noise_levels, NoiseLevels    up to where the noise of a number is called low, and medium
     count, people, sum, mean, variance, std, proportion, ratio, histogram, cdf, median, quantile, min, max
                                  what to ask of a source
     cube, rollup, sets, marginals, KeySets
@@ -44,7 +44,7 @@ from .noise.sampler import discrete_laplace
 from .question.derivation import Derivation, expression, recode
 from .question.file import File, file
 from .question.join import Join, join
-from .question.quality import Quality, quality
+from .question.noise_levels import NoiseLevels, noise_levels
 from .question.query import cdf, count, histogram, mean, median, people, proportion, quantile, std, variance
 from .question.query import max as max  # public too, though not in __all__
 from .question.query import min as min
@@ -81,8 +81,8 @@ __all__ = [
     "Laplace",
     "LaplaceMechanism",
     "Ledger",
+    "NoiseLevels",
     "Plan",
-    "Quality",
     "Release",
     "RowsPerPerson",
     "Source",
@@ -107,11 +107,11 @@ __all__ = [
     "marginals",
     "mean",
     "median",
+    "noise_levels",
     "number",
     "people",
     "plain",
     "proportion",
-    "quality",
     "quantile",
     "randomized_response",
     "ratio",

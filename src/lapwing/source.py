@@ -38,7 +38,7 @@ from .question.described import described_schema
 from .question.example import example_columns
 from .question.file import AS_USUAL, File
 from .question.join import Join, check_joins
-from .question.quality import USUAL, Quality
+from .question.noise_levels import USUAL, NoiseLevels
 from .question.query import Statistic
 from .question.schema import Column, Schema
 from .question.schema_json import describe
@@ -78,7 +78,7 @@ class Source(LedgerOfSource):
         version: change it when the data changes, so that recorded answers are not given for other data.  A recorded
             answer says when it was recorded, and for files whether they were modified since.
         file: how the files are written, if not as usual: ``lw.file(delimiter=";", decimal=",", encoding="latin-1")``.
-        quality: which released numbers are good, and which too noisy: ``lw.quality(good=0.1, usable=0.3)``.
+        noise_levels: up to where noise is called low, and up to where medium: ``lw.noise_levels(low=0.1, medium=0.3)``.
         joins: tables that are joined to this one: ``lw.join(…)``, of the same people or public look-ups.
     """
 
@@ -98,18 +98,20 @@ class Source(LedgerOfSource):
         ledger: str | PathLike[str] | None = None,
         version: str | None = None,
         file: File | None = None,
-        quality: Quality = USUAL,
+        noise_levels: NoiseLevels = USUAL,
         joins: Sequence[Join] = (),
     ) -> None:
-        if not isinstance(quality, Quality):
-            raise InvalidParameter(quality, "quality", "lw.quality(…)")
+        if not isinstance(noise_levels, NoiseLevels):
+            raise InvalidParameter(noise_levels, "noise_levels", "lw.noise_levels(…)")
         if file is not None and not isinstance(file, File):
             raise InvalidParameter(file, "file", "lw.file(…)")
         described = (name, columns, person, rows_per_person, neighbors, version)
         self._table = connect(table, name, file or AS_USUAL)
         every_row_counts = public_rows_of(self._table, public_rows, person, neighbors)
         self._declared = dict(columns) if isinstance(columns, Mapping) else columns
-        schema = described_schema(*described, every_row_counts=every_row_counts, file=file or AS_USUAL, quality=quality)
+        schema = described_schema(
+            *described, every_row_counts=every_row_counts, file=file or AS_USUAL, noise_levels=noise_levels
+        )
         self.schema: Schema = self._joined(schema, table, joins)
         self.epsilon = None if epsilon is None else exact.epsilon(epsilon)
         self.delta = None if delta is None else exact.delta(delta)
@@ -392,7 +394,7 @@ class Source(LedgerOfSource):
         counts = schema.every_row_counts
         other._declared = declared
         made = described_schema(
-            schema.name, *described, every_row_counts=counts, file=schema.file, quality=schema.quality
+            schema.name, *described, every_row_counts=counts, file=schema.file, noise_levels=schema.noise_levels
         )
         other.schema = replace(made, joins=schema.joins, guesses_encoding=schema.guesses_encoding)
         check_joins(other.schema)

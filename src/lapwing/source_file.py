@@ -25,7 +25,7 @@ from .question.derivation import Derivation, expression, recode
 from .question.file import AS_USUAL, File, file
 from .question.join import MOST_JOINS, Join, join
 from .question.labels import harmless
-from .question.quality import Quality, quality
+from .question.noise_levels import NoiseLevels, noise_levels
 from .question.schema import Column, dates, keys, number, plain
 from .report import toml, toml_name
 
@@ -37,14 +37,14 @@ _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMES
 """The names of types on all engines, without what is in brackets."""
 
 FIELDS = ("name", "table", "person", "rows_per_person", "neighbors", "public_rows", "epsilon", "delta", "ledger",
-           "version", "file", "quality", "join", "columns")  # fmt: skip
+           "version", "file", "noise_levels", "join", "columns")  # fmt: skip
 JOIN_FIELDS = ("table", "columns", "person", "public", "on", "file")
 FILE_FIELDS = ("format", "delimiter", "quote", "encoding", "header", "names", "decimal", "thousands", "dates",
                "missing", "part")  # fmt: skip
-QUALITY_FIELDS = ("good", "usable")
+LEVEL_FIELDS = ("low", "medium")
 COLUMN_FIELDS = ("low", "high", "integer", "edges", "keys", "other", "missing", "labels", "unit", "title", "type",
                  "first", "last", "expression", "from", "recode", "within")  # fmt: skip
-"""The fields of a source file, of a join, of its descriptions of files and of quality, and of one of its columns."""
+"""The fields of a source file, of a join, of how files are read, of levels of noise, and of a column."""
 
 NO_SECRET = "The URL is written without its password or token: give a password in PGPASSWORD or ~/.pgpass."
 
@@ -328,8 +328,8 @@ def read(path: str, *, decided: bool = True) -> tuple[str, dict[str, Column | De
     declared = {str(name): declared_column(name, column_fields, path) for name, column_fields in columns.items()}
     if "file" in fields:
         fields["file"] = _file(fields["file"], path)
-    if "quality" in fields:
-        fields["quality"] = _quality(fields["quality"], path)
+    if "noise_levels" in fields:
+        fields["noise_levels"] = _noise_levels(fields["noise_levels"], path)
     if "join" in fields:
         fields["join"] = _joins(fields["join"], path)
     table = fields.pop("table")
@@ -478,15 +478,17 @@ def _file(fields: Any, path: str) -> File:
         raise _unfit(path, " in [file]", error) from None
 
 
-def _quality(fields: Any, path: str) -> Quality:
-    """Return which released numbers a source file calls good, and which usable."""
+def _noise_levels(fields: Any, path: str) -> NoiseLevels:
+    """Return up to where a source file calls noise low, and up to where medium."""
     if not isinstance(fields, dict):
-        raise InvalidSource(path, "has a quality that is not a table", "Write [quality], and good and usable below.")
-    _refuse_unknown(fields, QUALITY_FIELDS, path, " in [quality]")
+        raise InvalidSource(
+            path, "has noise_levels that are not a table", "Write [noise_levels], and low and medium below."
+        )
+    _refuse_unknown(fields, LEVEL_FIELDS, path, " in [noise_levels]")
     try:
-        return quality(**fields)
+        return noise_levels(**fields)
     except RequestError as error:
-        raise _unfit(path, " in [quality]", error) from None
+        raise _unfit(path, " in [noise_levels]", error) from None
 
 
 def _joins(given: Any, path: str) -> list[Join]:

@@ -1,4 +1,4 @@
-"""Claims G1 to G4: what is computed from the noisy cells of a release, and the quality of its numbers.
+"""Claims G1 to G4: what is computed from the noisy cells of a release, and the marks of noise.
 
 Coverage is computed, not drawn: the probability of every pair of noises comes from the definition of the law.
 """
@@ -18,8 +18,8 @@ from lapwing.measure.quotients import Bars, Slot, clipped, difference, fieller, 
 from lapwing.noise.intervals import ratio_interval
 from lapwing.noise.weighted import EqualDraws, margin_of
 from lapwing.plan.weighing import weighing
-from lapwing.question.quality import USUAL, quality
-from lapwing.release.quality import CARE, GOOD, NOISY, NOTHING, marks
+from lapwing.question.noise_levels import USUAL, noise_levels
+from lapwing.release.noise_marks import HIGH, LOW, MEDIUM, NOTHING, marks
 
 P = F(19, 20)
 LEAST, MOST = 0.945, 0.99
@@ -241,19 +241,19 @@ def test_G3_how_two_margins_add_up():
         assert both[1:] == pytest.approx([1.0, 2.0], rel=2e-3)
 
 
-# --- G4: quality ---
+# --- G4: marks of noise ---
 
 
 def test_G4_marks_by_the_coefficient_of_variation():
     value = np.array([100.0, 100, 100, -100, 0, 0, 40, 40])
     half = 1.96 * np.array([16.49, 16.51, 33.4, 33.2, 1, 0, 100, 10])
     found = marks(Estimate(value, value - half, value + half), USUAL)
-    assert found.tolist() == [GOOD, CARE, NOISY, CARE, NOISY, GOOD, NOISY, CARE]
+    assert found.tolist() == [LOW, MEDIUM, HIGH, MEDIUM, HIGH, LOW, HIGH, MEDIUM]
     ends = Estimate(value, np.maximum(value - half, 0), np.minimum(value + half, 80))
     assert marks(ends, USUAL, 0.0, 80.0)[6] == NOTHING
-    assert marks(ends, USUAL, 0.0, 80.0)[7] == CARE
-    strict = quality(good="0.01", usable="0.1")
-    assert marks(Estimate(value, value - half, value + half), strict).tolist()[:2] == [NOISY, NOISY]
+    assert marks(ends, USUAL, 0.0, 80.0)[7] == MEDIUM
+    strict = noise_levels(low="0.01", medium="0.1")
+    assert marks(Estimate(value, value - half, value + half), strict).tolist()[:2] == [HIGH, HIGH]
     assert marks(Estimate(value, np.full(8, -np.inf), value), USUAL).tolist() == [NOTHING] * 8
 
 
@@ -262,10 +262,10 @@ def test_G4_a_mark_depends_on_the_number_and_not_on_how_it_is_shown(tmp_path, fr
     columns = {"g": lw.keys(range(4)), "x": lw.number(0, 10)}
     source = lw.Source(frame, name="t", columns=columns, epsilon=10, ledger=str(tmp_path / "t.ledger"))
     made = source.release(lw.count(), lw.mean("x"), by="g", epsilon="0.1")
-    plain = {name: each.tolist() for name, each in made.qualities.items()}
-    assert {GOOD, NOISY} <= set(plain["count"])
+    plain = {name: each.tolist() for name, each in made.noise_marks.items()}
+    assert {LOW, HIGH} <= set(plain["count"])
     for other in (made.at("0.5"), made.at("0.999", simultaneous=True), made.nonnegative(), made.suppressed()):
-        assert {name: each.tolist() for name, each in other.qualities.items()} == plain
+        assert {name: each.tolist() for name, each in other.noise_marks.items()} == plain
     for name, estimate in made.estimates.items():
         low, high = (0.0, 10.0) if name == "mean_x" else (-math.inf, math.inf)
         assert marks(estimate, USUAL, low, high).tolist() == plain[name]

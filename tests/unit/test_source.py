@@ -63,7 +63,7 @@ def test_a_source_file_and_its_ledger_beside_it(visits, tmp_path):
     assert told["columns"][0] == {"name": "ward", "kind": "key"}
     assert told["columns"][1] == {"name": "n", "kind": "count", "scale": "3", "claim": "P2"}
     assert [row["ward"] for row in told["rows"]] == ["north", "south", "harbour"]
-    assert set(told["rows"][0]["n"]) == {"value", "low", "high", "quality"}
+    assert set(told["rows"][0]["n"]) == {"value", "low", "high", "noise"}
     expected = {"source": "visits", "entry": 2, "repeated": False, "epsilon": "1", "delta": "0", "remaining": "1"}
     assert {key: told[key] for key in expected} == expected
     assert (told["rows_per_person"], told["confidence"], told["neighbors"]) == (3, "0.95", "add_remove")
@@ -73,7 +73,7 @@ def test_every_way_out_of_a_release_holds_the_same_numbers(visits, tmp_path):
     answer = visits.release(lw.count(name="n"), lw.mean("cost"), by="ward", epsilon=1)
     frame = answer.to_pandas()
     assert list(frame) == ["ward", "n", "n_low", "n_high", "mean_cost", "mean_cost_low", "mean_cost_high",
-        "n_quality", "mean_cost_quality",
+        "n_noise", "mean_cost_noise",
     ]  # fmt: skip
     assert frame.n.tolist() == [row["n"]["value"] for row in answer.rows] == answer.to_polars()["n"].to_list()
     assert answer.to_arrow().column("n").to_pylist() == frame.n.tolist()
@@ -157,7 +157,7 @@ def test_the_weights_of_seed_001(tmp_path):
                        public_rows=True, epsilon=1, ledger=tmp_path / "l")  # fmt: skip
     answer = source.release(lw.mean("weight"), lw.count(), epsilon="0.1")
     assert answer.columns[0]["scale"] == "300"
-    assert answer.rows[0]["count"] == {"value": 4, "low": 4, "high": 4, "quality": "good"}
+    assert answer.rows[0]["count"] == {"value": 4, "low": 4, "high": 4, "noise": "low"}
     assert 30 <= answer.rows[0]["mean_weight"]["value"] <= 150
     free = source.release(lw.count(), epsilon=1)
     assert (free.entry, free.to_dict()["epsilon"], free.rows[0]["count"]["value"]) == (None, "0", 4)
@@ -490,7 +490,7 @@ def test_a_source_says_what_its_arguments_are_called(given, meant):
         lw.Source(pd.DataFrame({"x": [1]}), name="t", columns={}, **{given: 1})
     with pytest.raises(
         errors.UnknownArgument,
-        match=r"Source has no argument qqq \(it has table, name, .*file, quality, joins\)\. No",
+        match=r"Source has no argument qqq \(it has table, name, .*file, noise_levels, joins\)\. No",
     ):
         lw.Source(pd.DataFrame({"x": [1]}), name="t", columns={}, qqq=1)
 

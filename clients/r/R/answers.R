@@ -29,7 +29,7 @@ as.data.frame.lapwing_release <- function(x, row.names = NULL, optional = FALSE,
     }
   }
   for (name in names[!kinds %in% .keys]) {
-    frame[[paste0(name, "_quality")]] <- cells_vector(lapply(x[["rows"]], function(row) row[[name]][["quality"]]))
+    frame[[paste0(name, "_noise")]] <- cells_vector(lapply(x[["rows"]], function(row) row[[name]][["noise"]]))
   }
   as_frame(frame, length(x[["rows"]]), row.names)
 }

@@ -71,10 +71,10 @@ refused(lapwing_connect("http://127.0.0.1:1")$sources(), "ServerError", "cannot 
 # answers as data frames
 answer <- own$new_release(jsonlite::parse_json('{"source": "visits", "entry": 7, "epsilon": "1", "repeated": false,
   "columns": [{"name": "ward", "kind": "key"}, {"name": "n", "kind": "count"}],
-  "rows": [{"ward": "north", "n": {"value": 412, "low": 403.5, "high": 421, "quality": "good"}},
-           {"ward": null, "n": {"value": null, "low": null, "high": null, "quality": "too noisy"}}], "notes": []}'))
+  "rows": [{"ward": "north", "n": {"value": 412, "low": 403.5, "high": 421, "noise": "low"}},
+           {"ward": null, "n": {"value": null, "low": null, "high": null, "noise": "high"}}], "notes": []}'))
 expected <- data.frame(
-  ward = c("north", NA), n = c(412, NA), n_low = c(403.5, NA), n_high = c(421, NA), n_quality = c("good", "too noisy")
+  ward = c("north", NA), n = c(412, NA), n_low = c(403.5, NA), n_high = c(421, NA), n_noise = c("low", "high")
 )
 stopifnot(identical(as.data.frame(answer), expected))
 for (odd in c('{}', '{"columns": [1], "rows": []}', '{"columns": [], "rows": [7]}')) {

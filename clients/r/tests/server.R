@@ -27,7 +27,7 @@ stopifnot(visits$left() == 2)
 answer <- visits$release(sql, epsilon = 0.5)
 frame <- as.data.frame(answer)
 stopifnot(
-  identical(names(frame), c("ward", "n", "n_low", "n_high", "cost", "cost_low", "cost_high", "n_quality", "cost_quality")),
+  identical(names(frame), c("ward", "n", "n_low", "n_high", "cost", "cost_low", "cost_high", "n_noise", "cost_noise")),
   identical(frame$ward, c("north", "south", "elsewhere")), is.numeric(frame$n),
   all(frame$n_low <= frame$n & frame$n <= frame$n_high), !answer$repeated
 )

@@ -61,7 +61,7 @@ class Drawn:
     missing: str = "no number"
     low_bound: bool = False
     high_bound: bool = False
-    quality: str = ""
+    noise: str = ""
 
     @property
     def half(self) -> float | None:
@@ -109,7 +109,7 @@ class Numbers:
         """Say what hollow points are, if there are any; ``nothing`` is said about numbers without information."""
         noisy = [each for each in self.drawn if each.value is not None and not each.usable]
         dashed = "" if all(each.informs for each in noisy) else nothing
-        return [f"Hollow: too noisy to be used{dashed}."] if noisy else []
+        return [f"Hollow: the noise is high{dashed}."] if noisy else []
 
     def stopped(self) -> list[str]:
         """Say what the stops of bars are, if there are any."""
@@ -128,7 +128,7 @@ class Numbers:
         for i, (each, line) in enumerate(zip(self.drawn, self.lines(), strict=True)):
             row: dict[str, Any] = {"group": line, "value": each.value, "low": each.low, "high": each.high}
             row |= {f"k{j}": texts[key.at[i]] for j, (key, texts) in enumerate(zip(self.keys, named, strict=True))}
-            row |= {"half": each.half, "usable": each.usable, "informs": each.informs, "quality": each.quality}
+            row |= {"half": each.half, "usable": each.usable, "informs": each.informs, "noise": each.noise}
             row |= {"low_bound": each.low_bound, "high_bound": each.high_bound}
             if each.value is None:
                 row["missing"] = each.missing
@@ -140,8 +140,8 @@ class Numbers:
         titles = distinct([_told_apart(harmless(key.title)) for key in self.keys])
         keys = [altair.Tooltip(field=f"k{j}", type="nominal", title=title) for j, title in enumerate(titles)]
         ends = [altair.Tooltip(field=each, type="quantitative", format=",") for each in ("value", "low", "high")]
-        marks = {each.quality for each in self.drawn} - {""}
-        return [*keys, *ends, *([altair.Tooltip(field="quality", type="nominal")] if marks else [])]
+        marks = {each.noise for each in self.drawn} - {""}
+        return [*keys, *ends, *([altair.Tooltip(field="noise", type="nominal")] if marks else [])]
 
     def told(self) -> str:
         """Say what the chart shows, for those who do not see it."""
@@ -174,4 +174,4 @@ def _told_apart(title: str) -> str:
 
     Vega's tooltips have one line for each title, and show an image for one that is called so.
     """
-    return f"{title}\u200b" if title in ("image", "title", "value", "low", "high", "quality") else title
+    return f"{title}\u200b" if title in ("image", "title", "value", "low", "high", "noise") else title

@@ -31,7 +31,7 @@ FORMATS = ("csv", "parquet", "sdmx", "csvw", "xlsx", "html", "registry", "datapa
 @click.option("--simultaneous", is_flag=True, help="Make error bars hold for all cells at once.")
 @click.option("--nonnegative", is_flag=True, help="Show negative counts as 0, as `lapwing release` does.")
 @click.option("--rounded", is_flag=True, help="With --nonnegative and several tables: whole numbers.")
-@click.option("--suppress", is_flag=True, help="Leave out numbers that are too noisy, by the thresholds of the source.")
+@click.option("--suppress", is_flag=True, help="Leave out numbers whose noise is high, by the levels of the source.")
 @comparing_options
 @confidence_option
 @format_option

@@ -192,7 +192,7 @@ def _left(source: AnySource) -> str:
     help="Show negative counts as 0 (biased; do not add them up); several tables are fitted so that they add up.",
 )
 @click.option("--rounded", is_flag=True, help="With --nonnegative and several tables: whole numbers.")
-@click.option("--suppress", is_flag=True, help="Leave out numbers that are too noisy, by the thresholds of the source.")
+@click.option("--suppress", is_flag=True, help="Leave out numbers whose noise is high, by the levels of the source.")
 @comparing_options
 @click.option(
     "--output", metavar="PATH",

@@ -24,10 +24,10 @@ from ..release.legend import percent, protects
 from ..release.result import Release
 
 Answer = Release | Comparison
-Role = Literal["key", "label", "grouping", "value", "low", "high", "quality"]
+Role = Literal["key", "label", "grouping", "value", "low", "high", "noise"]
 Type = Literal["text", "integer", "number", "date", "boolean"]
 
-_ROLES: tuple[Role, ...] = ("value", "low", "high", "quality")
+_ROLES: tuple[Role, ...] = ("value", "low", "high", "noise")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ExportColumn:
     @property
     def required(self) -> bool:
         """Whether every row has a value."""
-        return self.role in ("key", "label", "grouping", "quality") and not self.totals
+        return self.role in ("key", "label", "grouping", "noise") and not self.totals
 
 
 def plan_of(answer: Answer) -> Plan:
@@ -134,21 +134,21 @@ def _number_columns(
         for role, ending in zip(_ROLES, ENDINGS, strict=True):
             cells = first[f"{name}{ending}"]
             whole = any(each is not None for each in cells) and all(isinstance(each, int | None) for each in cells)
-            kind: Type = "text" if role == "quality" else "integer" if whole else "number"
-            given = (None, None) if role == "quality" else (about[name].get("title"), about[name].get("unit"))
+            kind: Type = "text" if role == "noise" else "integer" if whole else "number"
+            given = (None, None) if role == "noise" else (about[name].get("title"), about[name].get("unit"))
             found.append(ExportColumn(f"{name}{ending}", role, kind, name, said[role], *given, about=more))
-    qualities = [each for each in found if each.role == "quality"]
-    return [*(each for each in found if each.role != "quality"), *qualities]
+    noise_marks = [each for each in found if each.role == "noise"]
+    return [*(each for each in found if each.role != "noise"), *noise_marks]
 
 
 def _said(answer: Answer, name: str, text: str, *, bars: bool) -> dict[Role, str]:
-    """Return what the columns of a statistic are: its value, the ends of its error bar, and its quality."""
+    """Return what the columns of a statistic are: its value, the ends of its error bar, and the mark of its noise."""
     if name in plan_of(answer).without_noise:
         return {
             "value": f"{text}, public and exact",
             "low": f"the same as {name}, which is exact",
             "high": f"the same as {name}, which is exact",
-            "quality": f"quality of {name}, which is exact",
+            "noise": f"noise of {name}, which is exact",
         }
     made = "" if isinstance(answer, Release) else f" ({answer.what})"
     bar = f"{percent(answer.confidence)} error bar{' for all cells at once' if answer.simultaneous else ''}"
@@ -156,7 +156,7 @@ def _said(answer: Answer, name: str, text: str, *, bars: bool) -> dict[Role, str
         "value": f"{text}{made}, released with noise",
         "low": f"lower end of the {bar} of {name}" if bars else f"no error bar of {name}: its lower bound, or empty",
         "high": f"upper end of the {bar} of {name}" if bars else f"no error bar of {name}: its upper bound, or empty",
-        "quality": f"quality of {name}, from its 95 % error bar" if bars else f"quality of {name}, which has no bar",
+        "noise": f"noise of {name}, from its 95 % error bar" if bars else f"noise of {name}, which has no bar",
     }
 
 
@@ -181,7 +181,7 @@ def facts_of(answer: Answer) -> dict[str, Any]:
         "confidence": exact.text(answer.confidence),
         "simultaneous": answer.simultaneous,
         "suppressed": answer.suppress,
-        "quality": {name: exact.text(each) for name, each in vars(schema.quality).items()},
+        "noise_levels": {name: exact.text(each) for name, each in vars(schema.noise_levels).items()},
         "version": schema.version,
         "entry": release.entry,
         "recorded_at": release.recorded_at,

@@ -1,4 +1,4 @@
-"""Quality marks as flags of SDMX: OBS_STATUS and CONF_STATUS of each number.
+"""Marks of noise as flags of SDMX: OBS_STATUS and CONF_STATUS of each number.
 
 The codes are those of the cross-domain code lists CL_OBS_STATUS and CL_CONF_STATUS of SDMX (sdmx.org, guidelines).
 Each number has one flag.  Low reliability goes before estimated: it is what a reader must know first.
@@ -6,7 +6,7 @@ Each number has one flag.  Low reliability goes before estimated: it is what a r
 
 from __future__ import annotations
 
-from ..release.quality import CARE, GOOD, NOISY, NOTHING, UNKNOWN
+from ..release.noise_marks import HIGH, LOW, MEDIUM, NOTHING, UNKNOWN
 
 OBS_STATUS = {
     "A": "Normal value",
@@ -21,21 +21,21 @@ CONF_STATUS = {"F": "Free (free for publication)"}
 FREE = "F"
 """The confidentiality of every number: it has noise or is public, so that all of them may be published."""
 
-QUALITY_CODES = {GOOD: "GOOD", CARE: "CARE", NOISY: "NOISY", NOTHING: "NOTHING", UNKNOWN: "NO_BAR"}
-"""The code of each quality mark, so that SDMX says as much as the other files."""
+NOISE_CODES = {LOW: "LOW", MEDIUM: "MEDIUM", HIGH: "HIGH", NOTHING: "NOTHING", UNKNOWN: "NO_BAR"}
+"""The code of each mark of noise, so that SDMX says as much as the other files."""
 
 
 def obs_status(mark: str, *, missing: bool, suppressed: bool, fitted: bool) -> str:
     """Return the flag of one number.
 
     Args:
-        mark: its quality.
+        mark: that of its noise.
         missing: it has no value.
-        suppressed: numbers that are too noisy were left out.
+        suppressed: numbers whose noise is high were left out.
         fitted: it was changed after the release, so that it is not negative.
     """
     if missing:
-        return "Q" if suppressed and mark in (NOISY, NOTHING) else "O"
-    if mark in (CARE, NOISY, NOTHING):
+        return "Q" if suppressed and mark in (HIGH, NOTHING) else "O"
+    if mark in (MEDIUM, HIGH, NOTHING):
         return "U"
     return "E" if fitted or mark == UNKNOWN else "A"

@@ -21,7 +21,7 @@ import duckdb
 from ..errors import InvalidParameter, InvalidRequest, OutputError, Shown, suggestion
 from ..release.account import listed, without_noise
 from ..release.columns import csv_text
-from ..release.quality import told
+from ..release.noise_marks import told
 from ..release.recorded import entries_text
 from ..release.result import Release
 from ..report import printable
@@ -314,8 +314,8 @@ def _readme(content: Packing, folder: Path) -> str:
         f"Made by: {software()}.",
         "",
         *_about_noise(answer, facts),
-        "Use a number together with its error bar (columns ..._low and ..._high) and its quality (..._quality).",
-        told(plan_of(answer).schema.quality),
+        "Use a number with its error bar (columns ..._low and ..._high); ..._noise says how large its noise is.",
+        told(plan_of(answer).schema.noise_levels),
         "An empty key means that a row is a total over that key.  An empty number was left out or does not exist.",
         *(printable(note) for note in facts["notes"]),
         *_about_csv(content, present),

@@ -161,7 +161,9 @@ def _utility(answer: Answer) -> str:
     numbers = [each for each in answer.columns if each["kind"] not in ("key", "label", "grouping")]
     bare = [str(each["name"]) for each in numbers if not each.get("interval", True)]
     exactly = plan_of(answer).without_noise
-    bars = f"a {percent(answer.confidence)} error bar (confidence interval) of the noise, and a mark of its quality."
+    bars = (
+        f"a {percent(answer.confidence)} error bar (confidence interval) of the noise, and a mark of how large it is."
+    )
     told = [f"Exact, since it is public: {', '.join(map(code_span, exactly))}."] if exactly else []
     if len(bare) + len(exactly) < len(numbers):
         told.append(f"{'Every other' if bare or exactly else 'Every'} number is published with {bars}")
@@ -215,7 +217,7 @@ def _after(answer: Answer) -> str:
     else:
         told.append(f"{markdown(answer.what)}, computed from released numbers.")
     if answer.suppress:
-        told.append("Numbers that are too noisy were left out, by their error bars.")
+        told.append("Numbers whose noise is high were left out, by their error bars.")
     return " ".join(told)
 
 

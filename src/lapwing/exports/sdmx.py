@@ -1,7 +1,7 @@
 """SDMX-CSV 2.0 of an answer, one row for each number, and the structure message that a reader validates it with.
 
 Dimensions are the keys and INDICATOR, which statistic it is; the measure is OBS_VALUE; attributes are the ends of the
-error bar (OBS_LOW, OBS_HIGH), OBS_STATUS, CONF_STATUS, QUALITY and UNIT_MEASURE.  Keys become codes, and what they are
+error bar (OBS_LOW, OBS_HIGH), OBS_STATUS, CONF_STATUS, NOISE and UNIT_MEASURE.  Keys become codes, and what they are
 in words is in the code lists.  A row that is summed over a key has the code _T there.
 
 Formats: SDMX-CSV 2.0 and SDMX-JSON 2.0 (sdmx-twg, field guides), with SDMX 3.0 structures.
@@ -20,7 +20,7 @@ from ..question.codes import Key
 from ..release.result import Release
 from ..report import printable
 from .described import Answer, ExportColumn, cell_text, facts_of, identity_of, title_of
-from .flags import CONF_STATUS, FREE, OBS_STATUS, QUALITY_CODES, obs_status
+from .flags import CONF_STATUS, FREE, NOISE_CODES, OBS_STATUS, obs_status
 from .texts import identifier
 
 AGENCY, VERSION = "LAPWING", "1.0.0"
@@ -35,7 +35,7 @@ _SCHEMA = (
 
 _URN = "urn:sdmx:org.sdmx.infomodel"
 _NUMBERS = ("OBS_VALUE", "OBS_LOW", "OBS_HIGH")
-_CODED = ("INDICATOR", "OBS_STATUS", "CONF_STATUS", "QUALITY", "UNIT_MEASURE")
+_CODED = ("INDICATOR", "OBS_STATUS", "CONF_STATUS", "NOISE", "UNIT_MEASURE")
 _FIXED = ("STRUCTURE", "STRUCTURE_ID", "ACTION", "SERIES_KEY", "OBS_KEY", *_NUMBERS, *_CODED)
 _WITHOUT_UNIT = "_Z"
 
@@ -100,7 +100,7 @@ class SdmxTables:
     def header(self) -> list[str]:
         """The names of the columns."""
         keys = [each.id for each in self.dimensions]
-        fixed = ["OBS_VALUE", "OBS_LOW", "OBS_HIGH", "OBS_STATUS", "CONF_STATUS", "QUALITY", "UNIT_MEASURE"]
+        fixed = ["OBS_VALUE", "OBS_LOW", "OBS_HIGH", "OBS_STATUS", "CONF_STATUS", "NOISE", "UNIT_MEASURE"]
         return ["STRUCTURE", "STRUCTURE_ID", "ACTION", *keys, "INDICATOR", *fixed]
 
     def write(self, file: TextIO, pieces: Iterable[Mapping[str, Sequence[Any]]]) -> None:
@@ -115,7 +115,7 @@ class SdmxTables:
         keys = [[each.code[key] for key in piece[each.column]] for each in self.dimensions]
         flag = self._flag
         statistics = [
-            (*self.indicators[each.name], *(piece[f"{each.name}{end}"] for end in ("", "_low", "_high", "_quality")))
+            (*self.indicators[each.name], *(piece[f"{each.name}{end}"] for end in ("", "_low", "_high", "_noise")))
             for each in self._values
         ]
         for i in range(len(next(iter(piece.values())))):
@@ -123,7 +123,7 @@ class SdmxTables:
             for code, unit, values, lows, highs, marks in statistics:
                 numbers = ["" if end[i] is None else repr(end[i]) for end in (values, lows, highs)]
                 status = flag(marks[i], values[i] is None)
-                yield [*first, *key, code, *numbers, status, FREE, QUALITY_CODES[marks[i]], unit]
+                yield [*first, *key, code, *numbers, status, FREE, NOISE_CODES[marks[i]], unit]
 
     @property
     def _flag(self) -> Callable[[str, bool], str]:
@@ -171,7 +171,7 @@ class SdmxTables:
             },
             "OBS_STATUS": {code: (name, "") for code, name in OBS_STATUS.items()},
             "CONF_STATUS": {code: (name, "") for code, name in CONF_STATUS.items()},
-            "QUALITY": {code: (mark, "") for mark, code in QUALITY_CODES.items()},
+            "NOISE": {code: (mark, "") for mark, code in NOISE_CODES.items()},
             "UNIT_MEASURE": {**units, _WITHOUT_UNIT: ("Not applicable", "")},
         }
 
@@ -195,14 +195,14 @@ class SdmxTables:
             "OBS_HIGH": "Upper end of the error bar",
             "OBS_STATUS": "Observation status",
             "CONF_STATUS": "Confidentiality status",
-            "QUALITY": "Quality by the width of the error bar",
+            "NOISE": "Noise: low, medium or high, by the width of the error bar",
             "UNIT_MEASURE": "Unit of measure",
         }
         return [{"id": each, "name": name} for each, name in names.items()]
 
     @property
     def _components(self) -> dict[str, Any]:
-        attributes = ["OBS_LOW", "OBS_HIGH", "OBS_STATUS", "CONF_STATUS", "QUALITY", "UNIT_MEASURE"]
+        attributes = ["OBS_LOW", "OBS_HIGH", "OBS_STATUS", "CONF_STATUS", "NOISE", "UNIT_MEASURE"]
         return {
             "dimensionList": {
                 "id": "DimensionDescriptor",

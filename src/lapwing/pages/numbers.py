@@ -17,12 +17,12 @@ from .axis import HEIGHT, WIDTH, Axis, make_axis
 from .document import Html, escaped, scrolling
 
 Bar = tuple[Any, Any, Any, str]
-"""A value, the ends of its bar (None where there are none), and its quality."""
+"""A value, the ends of its bar (None where there are none), and the mark of its noise."""
 
 Row = tuple[Sequence[Any], Sequence[Bar]]
 """The keys of a group, None where it is summed over one, and its numbers."""
 
-GOOD, NOTHING, LEFT_OUT = "good", "no information", "–"
+LOW, MEDIUM, HIGH, NOTHING, LEFT_OUT = "low", "medium", "high", "no information", "–"
 _MIDDLE = HEIGHT / 2
 _FOOT = 15
 """A table with more rows shows its axis at the end, too."""
@@ -144,7 +144,8 @@ def _unit(head: KeyHead | NumberHead) -> str:
 def _cells(bar: Bar, head: NumberHead, axis: Axis) -> str:
     """Return the cells of a number: its value, its error bar in words, and as a drawing."""
     mark, text, told = bar[3], value_text(bar, head), range_text(bar, head)
-    noted = "" if mark == GOOD or head.bare or not mark else f'<span class="mark">{escaped(mark)}</span>'
+    named = f"noise: {mark}" if mark in (MEDIUM, HIGH) else mark
+    noted = "" if mark == LOW or head.bare or not mark else f'<span class="mark">{escaped(named)}</span>'
     words = " ".join(each for each in (escaped(told), noted) if each)
     drawn = f'{_drawing(bar, head, axis)}<span class="range">{words}</span>'
     return f'<td>{escaped(text)}</td><td class="draw"><div>{drawn}</div></td>'
@@ -230,7 +231,7 @@ def as_rows(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], statistics: 
     return [
         (
             [row[name] for name in keys],
-            [(*(row[name][end] for end in ("value", "low", "high")), row[name]["quality"]) for name in statistics],
+            [(*(row[name][end] for end in ("value", "low", "high")), row[name]["noise"]) for name in statistics],
         )
         for row in rows
     ]

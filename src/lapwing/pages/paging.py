@@ -48,7 +48,7 @@ SCRIPT = (
     if (how.bare) return "none";
     if (low === null || high === null) return "";
     const between = ends(low, high, how).join(" to "), at = [Number(low), Number(high)];
-    if (bar.value === null || bar.quality === "no information") return between;
+    if (bar.value === null || bar.noise === "no information") return between;
     const cuts = how.ends.filter(end => end !== null && at.includes(end) && at[0] < at[1]);
     if (cuts.length)
       return `${between}, cut at ${cuts.map(end => shown(end, 0, {integer: Number.isInteger(end)})).join(" and ")}`;
@@ -65,8 +65,8 @@ SCRIPT = (
       const share = (Number(x) / 2 - how.low / 2) / (how.high / 2 - how.low / 2);
       return (how.pad + (WIDTH - 2 * how.pad) * Math.min(Math.max(share, 0), 1)).toFixed(1);
     };
-    const silent = bar.quality === "no information" && !how.bare, both = low !== null && high !== null && !how.bare;
-    const words = [silent ? bar.quality : bar.value === null ? "left out" : text];
+    const silent = bar.noise === "no information" && !how.bare, both = low !== null && high !== null && !how.bare;
+    const words = [silent ? bar.noise : bar.value === null ? "left out" : text];
     const svg = make("svg", {width: WIDTH, height: HEIGHT, viewBox: "0 0 WIDTH HEIGHT", role: "img"});
     svg.append(make("path", {class: "grid", d: how.grid}));
     if (how.zero !== null) svg.append(make("path", {class: "zero", d: `M${how.zero} 0VHEIGHT`}));
@@ -87,13 +87,13 @@ SCRIPT = (
     return svg;
   };
   const number = (bar, how) => {
-    const {value, low, high, quality} = bar, none = low === null || high === null || how.bare;
+    const {value, low, high, noise} = bar, none = low === null || high === null || how.bare;
     const width = none ? 0 : Number(high) - Number(low);
-    const text = value === null || (quality === "no information" && !how.bare) ? "–" : shown(value, width, how);
+    const text = value === null || (noise === "no information" && !how.bare) ? "–" : shown(value, width, how);
     const told = make("span", {class: "range"}, range(bar, how, low, high));
-    if (quality && quality !== "good" && !how.bare) {
+    if (noise && noise !== "low" && !how.bare) {
       if (told.textContent) told.append(" ");
-      told.append(make("span", {class: "mark"}, quality));
+      told.append(make("span", {class: "mark"}, ["medium", "high"].includes(noise) ? `noise: ${noise}` : noise));
     }
     const drawn = make("div", {}, draw(bar, how, text, low, high), told);
     return [make("td", {}, text), make("td", {class: "draw"}, drawn)];

@@ -45,8 +45,8 @@ StatisticKind = Literal[
     "count", "sum", "mean", "variance", "std", "proportion", "histogram", "quantile", "cdf", "people", "ratio"
 ]
 
-ENDINGS = ("", "_low", "_high", "_quality")
-"""How the columns of a statistic end: the value, the ends of its bar, its quality."""
+ENDINGS = ("", "_low", "_high", "_noise")
+"""How the columns of a statistic end: the value, the ends of its bar, the mark of its noise."""
 
 MOST_PARTS = 10**6
 """The largest denominator of a quantile's share."""
@@ -475,7 +475,7 @@ class Query:
 
 
 def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statistic, ...]:
-    """Return the statistics, each with a name that is unique, also when followed by _low, _high or _quality."""
+    """Return the statistics, each with a name that is unique, also when followed by _low, _high or _noise."""
     used = {name.casefold() for name in taken}
     renamed = []
     for statistic in statistics:
@@ -484,7 +484,7 @@ def named(statistics: Sequence[Statistic], taken: Sequence[str]) -> tuple[Statis
             number += 1
             name = f"{statistic.default_name}_{number}"
         if not used.isdisjoint(_columns(name)):
-            allowed = "one that no other column of the release has, also when followed by _low, _high or _quality"
+            allowed = "one that no other column of the release has, also when followed by _low, _high or _noise"
             raise InvalidParameter(name, "name", allowed)
         used |= _columns(name)
         renamed.append(replace(statistic, name=name))

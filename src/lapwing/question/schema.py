@@ -48,7 +48,7 @@ from .expression import Expression, Recode
 from .file import AS_USUAL, File
 from .join import Join
 from .labels import checked_labels, shown_text, with_labels
-from .quality import USUAL, Quality
+from .noise_levels import USUAL, NoiseLevels
 
 WEIGHT = 2**16
 """The weight of a row in a table where a person may have several: a row counts in units of 2^-16."""
@@ -367,7 +367,7 @@ class Schema:
     version: str | None = None
     every_row_counts: bool = True
     file: File = AS_USUAL
-    quality: Quality = USUAL
+    noise_levels: NoiseLevels = USUAL
     joins: tuple[Join, ...] = ()
     guesses_encoding: bool = False
 
@@ -437,7 +437,7 @@ def make_schema(
     version: object,
     every_row_counts: bool = True,
     file: File = AS_USUAL,
-    quality: Quality = USUAL,
+    noise_levels: NoiseLevels = USUAL,
 ) -> Schema:
     """Return the schema, checked."""
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= 100 or name != name.strip():
@@ -470,4 +470,4 @@ def make_schema(
     bound = None if rows_per_person is None else _most_rows(rows_per_person)
     if version is not None and (not isinstance(version, str) or len(version) > 200):
         raise InvalidParameter(version, "version", "a text")
-    return Schema(name, declared, person, bound, neighbors, version, every_row_counts, file, quality)
+    return Schema(name, declared, person, bound, neighbors, version, every_row_counts, file, noise_levels)

@@ -19,7 +19,7 @@ from .derivation import Derivation, expression, recode
 from .described import described_schema
 from .file import File, file
 from .join import Content, Join
-from .quality import quality
+from .noise_levels import noise_levels
 from .schema import Column, Schema, dates, keys, number, plain
 
 Declared = Mapping[str, Column | Derivation | str]
@@ -39,7 +39,7 @@ def describe(schema: Schema, declared: Declared) -> Fields:
         "version": schema.version,
         "every_row_counts": schema.every_row_counts,
         "file": schema.file.describe(),
-        "quality": {name: exact.text(each) for name, each in vars(schema.quality).items()},
+        "noise_levels": {name: exact.text(each) for name, each in vars(schema.noise_levels).items()},
         "columns": {name: _described(each) for name, each in declared.items()},
         "joins": [_described_join(each) for each in schema.joins],
     }
@@ -57,7 +57,7 @@ def schema_of(fields: Fields) -> Schema:
             fields["version"],
             every_row_counts=bool(fields["every_row_counts"]),
             file=_file(fields["file"]),
-            quality=quality(**fields["quality"]),
+            noise_levels=noise_levels(**fields["noise_levels"]),
         )
         joins = tuple(_join(each) for each in fields["joins"])
     except LapwingError:

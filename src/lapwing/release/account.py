@@ -18,7 +18,7 @@ from ..question.query import Statistic, elementary
 from ..question.schema import Schema
 from ..version import __version__
 from .legend import percent, protects
-from .quality import told
+from .noise_marks import told
 from .recorded import entries_text
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def accuracy(release: Release) -> Facts:
     bars = f"{percent(release.confidence)}{', for all cells at once' if release.simultaneous else ''}"
     return [
         ("error bars", f"{bars}: they cover the noise, and not errors that the data has already (claim R1)"),
-        ("quality", told(release.plan.schema.quality)),
+        ("noise", told(release.plan.schema.noise_levels)),
     ]
 
 
@@ -242,7 +242,7 @@ def afterwards(release: Release) -> Facts:
     if release.view == "nonnegative":
         found.append(("not negative", "counts and sums that cannot be negative are at least 0: these are biased"))
     if release.suppress:
-        found.append(("suppressed", "numbers that are too noisy or say nothing are left out"))
+        found.append(("suppressed", "numbers whose noise is high or say nothing are left out"))
     if release.shown != WHOLE:
         cut = f"{len(release):,} of {release.plan.groups:,} groups: {release.shown.text}"
         found.append(("shown", cut))

@@ -23,7 +23,7 @@ from .combining import combined, combined_cells, combined_tables
 from .comparing import Compared, GroupTables, axis_of, differences, place_of, ratios, shares, totals
 from .comparison import Comparison, left
 from .estimate import Estimator
-from .quality import UNKNOWN, Marks, marks, statistic_range
+from .noise_marks import UNKNOWN, Marks, marks, statistic_range
 from .several import SeveralEstimator
 from .views import synthetic_rows
 
@@ -49,7 +49,7 @@ COMBINED = "Combined from the noisy numbers of {} of the ledger, by inverse vari
 
 
 class Afterwards:
-    """The part of a release that makes other views of it, compares its numbers and marks their quality."""
+    """The part of a release that makes other views of it, compares its numbers and marks their noise."""
 
     plan: Plan
     entry: int | None
@@ -174,7 +174,7 @@ class Afterwards:
         return view
 
     def suppressed(self) -> Release:
-        """Return a view without the numbers that are too noisy, or say nothing; the others are as they were."""
+        """Return a view without the numbers whose noise is high, or say nothing; the others are as they were."""
         view: Release = self._seen(suppress=True)
         return view
 
@@ -290,7 +290,7 @@ class Afterwards:
         return found
 
     @property
-    def qualities(self) -> dict[str, Marks]:
+    def noise_marks(self) -> dict[str, Marks]:
         """The mark of each number (claim G4), by the names of the statistics: an array of texts, one for each group."""
         return self._marks(self._groups)
 
@@ -298,7 +298,7 @@ class Afterwards:
         found = {}
         for statistic, estimate in zip(self.plan.query.statistics, self._usual.of(groups), strict=True):
             name = str(statistic.name)
-            found[name] = marks(estimate, self.plan.schema.quality, *statistic_range(self.plan, statistic))
+            found[name] = marks(estimate, self.plan.schema.noise_levels, *statistic_range(self.plan, statistic))
             if name in self._without_bars:
                 found[name][:] = UNKNOWN
         return found

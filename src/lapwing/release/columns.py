@@ -21,14 +21,14 @@ from . import arrow
 
 
 def ends(estimates: Mapping[str, Estimate], marks: Mapping[str, Column] | None = None) -> list[tuple[str, Column]]:
-    """Return the columns of estimates under their names, and after all of them those of their quality, if given."""
-    value, low, high, quality = ENDINGS
+    """Return the columns of estimates under their names, and after all of them the marks of their noise, if given."""
+    value, low, high, noise = ENDINGS
     found = [
         (f"{name}{ending}", end)
         for name, each in estimates.items()
         for ending, end in zip((value, low, high), each, strict=True)
     ]
-    return [*found, *((f"{name}{quality}", mark) for name, mark in (marks or {}).items())]
+    return [*found, *((f"{name}{noise}", mark) for name, mark in (marks or {}).items())]
 
 
 _TOTAL = "Total"

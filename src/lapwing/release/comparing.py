@@ -25,7 +25,7 @@ from ..plan.weighing import Weighing, cannot_be_negative, public_range, weighing
 from ..question.codes import Key, written
 from ..question.query import Statistic
 from .columns import KeyColumn
-from .quality import as_shown
+from .noise_marks import as_shown
 
 _LARGEST = 2**62
 

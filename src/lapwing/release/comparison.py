@@ -24,8 +24,8 @@ from . import arrow, plots
 from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_values
 from .comparing import Compared, about_compared, as_compared
 from .files import in_place_of, write_parquet
+from .noise_marks import Marks, bounded, marks, suppressed, told
 from .page import comparison_cell, comparison_page
-from .quality import Marks, bounded, marks, suppressed, told
 from .texts import text_columns
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Comparison:
     """Differences, ratios, shares or totals of the numbers of a release: print it, or use ``rows``, ``to_pandas()``, ….
 
     ``what`` says what was compared.  ``keys`` are the columns of keys that are left, ``left_out`` the statistics that
-    cannot be compared so.  Like a release it has ``at``, ``suppressed`` and ``qualities``.
+    cannot be compared so.  Like a release it has ``at``, ``suppressed`` and ``noise_marks``.
     """
 
     release: Release
@@ -61,7 +61,7 @@ class Comparison:
         )
 
     def suppressed(self) -> Comparison:
-        """Return a view without the numbers that are too noisy, or say nothing."""
+        """Return a view without the numbers whose noise is high, or say nothing."""
         return replace(self, suppress=True)
 
     @cached_property
@@ -73,14 +73,14 @@ class Comparison:
     def estimates(self) -> dict[str, Estimate]:
         """The values and the ends of their error bars, as arrays."""
         found = {each.name: bounded(each.estimate) for each in self.compared}
-        return suppressed(found, self.qualities) if self.suppress else found
+        return suppressed(found, self.noise_marks) if self.suppress else found
 
     @cached_property
-    def qualities(self) -> dict[str, Marks]:
+    def noise_marks(self) -> dict[str, Marks]:
         """The mark of each number (claim G4), from its 95 % bar."""
         usual = self.made(Fraction(19, 20), False)
-        quality = self.release.plan.schema.quality
-        return {each.name: marks(each.estimate, quality, each.low, each.high) for each in usual}
+        levels = self.release.plan.schema.noise_levels
+        return {each.name: marks(each.estimate, levels, each.low, each.high) for each in usual}
 
     @property
     def left_out(self) -> list[str]:
@@ -108,17 +108,17 @@ class Comparison:
         return [places[each.at] for each in self.key_columns]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield a dict for each row: its keys and their labels, and for each number value, low, high and quality."""
+        """Yield a dict for each row: its keys and their labels, and for each number value, low, high and noise."""
         keys = [
             [written(each.values[i]) for i in at] for each, at in zip(self.key_columns, self._places(), strict=True)
         ]
         numbers = {
-            name: [end.tolist() for end in (*each, self.qualities[name])] for name, each in self.estimates.items()
+            name: [end.tolist() for end in (*each, self.noise_marks[name])] for name, each in self.estimates.items()
         }
         for i in range(len(self)):
             row: dict[str, Any] = {each.name: values[i] for each, values in zip(self.key_columns, keys, strict=True)}
             for name, (value, low, high, mark) in numbers.items():
-                row[name] = {"value": value[i], "low": low[i], "high": high[i], "quality": mark[i]}
+                row[name] = {"value": value[i], "low": low[i], "high": high[i], "noise": mark[i]}
             yield row
 
     @property
@@ -140,7 +140,7 @@ class Comparison:
             each.name: keys_as(each.values)[places]
             for each, places in zip(self.key_columns, self._places(), strict=True)
         }
-        return keys | dict(ends(self.estimates, self.qualities))
+        return keys | dict(ends(self.estimates, self.noise_marks))
 
     def flat(self) -> dict[str, list[Any]]:
         """Return plain columns, as those of a release."""
@@ -176,7 +176,7 @@ class Comparison:
             "query": plan.query.text,
             "confidence": exact.text(self.confidence),
             "simultaneous": self.simultaneous,
-            "quality": {name: exact.text(each) for name, each in vars(plan.schema.quality).items()},
+            "noise_levels": {name: exact.text(each) for name, each in vars(plan.schema.noise_levels).items()},
             "suppressed": self.suppress,
             "columns": self.columns,
             "rows": self.rows,
@@ -257,14 +257,14 @@ class Comparison:
     def to_text(self, most: int | None = None) -> str:
         """Return the comparison as text for people: all rows, or the first ones only."""
         groups, names = self.texts(most), [each.name for each in self.key_columns]
-        heads, numbers = text_columns(self.estimates, self.qualities, len(groups))
+        heads, numbers = text_columns(self.estimates, self.noise_marks, len(groups))
         rows = [[*keys, *cells] for keys, cells in zip(groups, numbers, strict=True)]
         entry = "" if self.release.entry is None else f", entry {self.release.entry}"
         lines = [f'{self.what}, from the release of "{self.release.plan.schema.name}"{entry}']
         lines.append(report.text_table([*names, *heads], rows, range(len(names))))
         if len(groups) < len(self):
             lines.append(f"  … {len(self) - len(groups):,} more rows: see .to_text(), .to_pandas() or --format csv")
-        lines += [told(self.release.plan.schema.quality)] if "quality" in heads else []
+        lines += [told(self.release.plan.schema.noise_levels)] if "noise" in heads else []
         return "\n".join([*lines, *self.notes, self.charged])
 
     @property

@@ -54,7 +54,7 @@ class Estimator:
     def of(self, groups: Groups) -> list[Estimate]:
         """Return the estimates of all statistics for some groups; of those in a row, multiples of ``together``.
 
-        The last ones are kept: their quality is asked for after them.
+        The last ones are kept: their noise is asked for after them.
         """
         kept = vars(self).get("_kept")
         if kept is None or not np.array_equal(kept[0], numbers(groups)):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import exact
 from ..pages import document as parts
-from ..pages.numbers import GOOD, KeyHead, NumberHead, NumberTable
+from ..pages.numbers import LOW, KeyHead, NumberHead, NumberTable
 from ..plan.clipped import share_text
 from .legend import percent
 from .recorded import cost
@@ -27,7 +27,7 @@ def discovery_cell(found: Discovery) -> str:
     """Return the keys that were found, with their noisy counts."""
     plan = found.plan
     count = found.to_dict()["columns"][1]["name"]
-    rows = [([each[plan.name]], [(*each[count].values(), GOOD)]) for each in found.rows[:_SHOWN]]
+    rows = [([each[plan.name]], [(*each[count].values(), LOW)]) for each in found.rows[:_SHOWN]]
     heads = [KeyHead(plan.name)], [NumberHead(plan.counted, low=1.0)]
     numbers = NumberTable(f"Keys of {plan.name} in {plan.schema.name}", *heads, rows, percent(found.confidence))
     more = [f"… {len(found) - _SHOWN:,} more keys: see .keys or .to_pandas()"] if len(found) > _SHOWN else []
@@ -42,7 +42,7 @@ def discovery_cell(found: Discovery) -> str:
 def bounds_cell(found: Bounds) -> str:
     """Return the bins of a column that have rows, and the bounds that hold them."""
     plan = found.release.plan
-    rows = [([exact.text(a), exact.text(b)], [(value, low, high, GOOD)]) for a, b, value, low, high in found.occupied]
+    rows = [([exact.text(a), exact.text(b)], [(value, low, high, LOW)]) for a, b, value, low, high in found.occupied]
     heads = [KeyHead("from"), KeyHead("to")], [NumberHead("rows")]
     numbers = NumberTable(f"Bounds of {found.name} in {plan.schema.name}", *heads, rows)
     lines = ["No bin is above the noise."]
@@ -61,7 +61,7 @@ def rows_per_person_cell(found: RowsPerPerson) -> str:
     """Return how many people have how many rows."""
     plan = found.plan
     shown = [each for each in found.bins if each.value > plan.margin]
-    rows = [([_bin(least, most)], [(value, low, high, GOOD)]) for least, most, value, low, high in shown]
+    rows = [([_bin(least, most)], [(value, low, high, LOW)]) for least, most, value, low, high in shown]
     numbers = NumberTable(f"Rows per person in {plan.schema.name}", [KeyHead("rows")], [NumberHead("people")], rows)
     lines = ["The number of people is not above the noise: ask with a larger ε."]
     if found.found:

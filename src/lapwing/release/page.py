@@ -16,7 +16,7 @@ from ..question.cut import WHOLE
 from . import account
 from .columns import KeyColumn, total_name
 from .legend import legend, percent
-from .quality import Marks, shown_range
+from .noise_marks import Marks, shown_range
 from .recorded import entries_text
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def comparison_numbers(found: Comparison, most: int | None = None) -> NumberTabl
     few = {name: Estimate(*(end[: len(groups)] for end in each)) for name, each in found.estimates.items()}
     columns = found.key_columns
     return NumberTable(
-        found.what, [KeyHead(each.name) for each in columns], heads, _rows(groups, few, found.qualities),
+        found.what, [KeyHead(each.name) for each in columns], heads, _rows(groups, few, found.noise_marks),
         percent(found.confidence), outer_columns(columns), total_name(columns),
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ from .columns import KeyColumn, key_texts, total_name
 from .comparing import about_compared
 from .cutting import numbers
 from .legend import percent
-from .quality import NOISY, NOTHING, UNKNOWN, Marks, shown_range
+from .noise_marks import HIGH, NOTHING, UNKNOWN, Marks, shown_range
 from .recorded import entries_text
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def release_chart(
     names = _asked(statistic, [str(each.name) for each in release.plan.query.statistics])
     _refuse_several(release)
     keys = _keys(release.plan, release.key_columns, release._keys.at(numbers(release._groups)))
-    about, marks = _about(release), release.qualities
+    about, marks = _about(release), release.noise_marks
     shown = [
         _numbers(release, each, keys, marks[str(each.name)], about if len(names) == 1 else [])
         for each in release.plan.query.statistics
@@ -66,7 +66,9 @@ def comparison_chart(
     shown = []
     for each in found.compared:
         if each.name in names:
-            drawn = _drawn(found.estimates[each.name], found.qualities[each.name], each.low, each.high, found.suppress)
+            drawn = _drawn(
+                found.estimates[each.name], found.noise_marks[each.name], each.low, each.high, found.suppress
+            )
             notes = about if len(names) == 1 else []
             title = f"{each.name}: {found.what}" if len(names) == 1 else each.name
             along = axis(each.name, about_compared(plan, each), titled=False)
@@ -146,12 +148,12 @@ def _drawn(estimate: Estimate, marks: Marks, low: float, high: float, suppress: 
                 value,
                 bottom,
                 top,
-                usable=mark not in (NOISY, NOTHING),
+                usable=mark not in (HIGH, NOTHING),
                 informs=mark != NOTHING,
-                missing="left out: too noisy" if suppress else "no number",
+                missing="left out: the noise is high" if suppress else "no number",
                 low_bound=bottom is not None and bottom <= low and mark != NOTHING,
                 high_bound=top is not None and top >= high and mark != NOTHING,
-                quality=str(mark),
+                noise=str(mark),
             )
         )
     return tuple(found)

@@ -38,8 +38,8 @@ from .estimate import Estimator
 from .files import in_place_of, write_parquet
 from .groups import GroupKeys
 from .legend import legend, percent, protects
+from .noise_marks import Marks, as_shown, bounded, suppressed, told
 from .page import release_cell, release_page
-from .quality import Marks, as_shown, bounded, suppressed, told
 from .recorded import age, charged, cost, entries_text, modified_after
 from .several import SeveralEstimator
 from .texts import text_columns
@@ -220,7 +220,7 @@ class Release(Afterwards):
             columns = [(name, [end.tolist() for end in (*each, found[name])]) for name, each in estimates.items()]
             for i, row in enumerate(self._keys.rows(some)):
                 for name, (value, low, high, mark) in columns:
-                    row[name] = {"value": value[i], "low": low[i], "high": high[i], "quality": mark[i]}
+                    row[name] = {"value": value[i], "low": low[i], "high": high[i], "noise": mark[i]}
                 yield row
 
     def __len__(self) -> int:
@@ -266,7 +266,7 @@ class Release(Afterwards):
             "confidence": exact.text(self.confidence),
             "simultaneous": self.simultaneous,
             "view": self.view,
-            "quality": {name: exact.text(each) for name, each in vars(self.plan.schema.quality).items()},
+            "noise_levels": {name: exact.text(each) for name, each in vars(self.plan.schema.noise_levels).items()},
             "suppressed": self.suppress,
             "cut": None if self.shown == WHOLE else {**self.shown.to_dict(), "groups": self.plan.groups},
             "columns": self.columns,
@@ -277,7 +277,7 @@ class Release(Afterwards):
         return fields if self.private else {**fields, "private": False}
 
     def flat(self) -> dict[str, list[Any]]:
-        """Return plain columns: keys and labels (ward, ward_label), numbers (n, n_low, n_high), marks (n_quality)."""
+        """Return plain columns: keys and labels (ward, ward_label), numbers (n, n_low, n_high), marks (n_noise)."""
         return self._flat(self._groups, self.estimates)
 
     def pieces(self) -> Iterator[dict[str, list[Any]]]:
@@ -466,7 +466,7 @@ class Release(Afterwards):
         epsilon = exact.text(self.epsilon)
         lines = [f'Release from "{self.plan.schema.name}"   ε = {epsilon}   protects {self.protects}']
         lines.append(report.text_table([*names, *heads], rows, range(len(names))))
-        lines += [told(self.plan.schema.quality)] if "quality" in heads else []
+        lines += [told(self.plan.schema.noise_levels)] if "noise" in heads else []
         lines += [f"  {len(self):,} of {self.plan.groups:,} groups: {self.shown.text}"] if self.shown != WHOLE else []
         if len(groups) < len(self):
             lines.append(f"  {self._more(len(groups), '.to_text(), .to_pandas() or --format csv')}")

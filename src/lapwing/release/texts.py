@@ -1,4 +1,4 @@
-"""Numbers as people read them: a value, its error bar, and its quality where it is not good."""
+"""Numbers as people read them: a value, its error bar, and the mark of its noise where it is not low."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import report
 from ..measure.measurement import Estimate
-from .quality import GOOD, NOTHING, Marks
+from .noise_marks import LOW, NOTHING, Marks
 
 LEFT_OUT = "–"
 """What stands for a number that is left out."""
@@ -23,15 +23,15 @@ def text_columns(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of the first numbers; ``bare`` names those that have no bars.
 
-    Those that ``whole`` names have all of their digits, because they add up.  The quality has a column only where not
-    all numbers of a statistic are good.
+    Those that ``whole`` names have all of their digits, because they add up.  The noise has a column only where not
+    that of all numbers of a statistic is low.
     """
     heads: list[str] = []
     rows: list[list[str]] = [[] for _ in range(number)]
     for name, estimate in estimates.items():
         ends, found = [end.tolist() for end in estimate], marks[name][:number].tolist()
-        marked = any(mark != GOOD for mark in found) and name not in bare
-        heads += [name, "error bar", *(["quality"] if marked else [])]
+        marked = any(mark != LOW for mark in found) and name not in bare
+        heads += [name, "error bar", *(["noise"] if marked else [])]
         for row, mark, value, low, high in zip(rows, found, *ends, strict=False):
             row += _cells(value, low, high, mark, name in bare, name in whole)
             row += [mark] if marked else []

@@ -123,7 +123,7 @@ class ReleaseBody(QuestionBody):
     simultaneous: StrictBool = Field(False, description="Error bars that hold for all cells at once.")
     nonnegative: StrictBool = Field(False, description="A view without negative counts: biased.")
     rounded: StrictBool = Field(False, description="With nonnegative and several tables: whole numbers.")
-    suppress: StrictBool = Field(False, description="Leave out numbers that are too noisy.")
+    suppress: StrictBool = Field(False, description="Leave out numbers whose noise is high.")
     record: StrictBool = Field(False, description="Return the noisy integers as the ledger records them, for clients.")
 
 

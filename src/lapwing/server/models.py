@@ -68,7 +68,7 @@ class Description(Open):
     version: str | None
     every_row_counts: bool
     file: dict[str, Any]
-    quality: dict[str, str]
+    noise_levels: dict[str, str]
     columns: dict[str, dict[str, Any]]
     joins: list[dict[str, Any]]
     engine: str

@@ -168,16 +168,16 @@ def test_hostile_texts_stay_texts(visits, capfd):
 
 @pytest.mark.parametrize("kind", ["points", "lines", "heatmap"])
 def test_the_lines_of_a_tooltip_are_told_apart(kind):
-    titles = "image", "title", "value", "low", "high", "quality", "a", "a", "</script><b>"
+    titles = "image", "title", "value", "low", "high", "noise", "a", "a", "</script><b>"
     for one, other in pairwise(titles):
         keys = ChartKey(one, ("x", "y"), (0, 1)), ChartKey(other, ("x", "y"), (0, 1))
-        shown = Numbers("n", (), "n", keys, (Drawn(5.0, 4.0, 6.0, quality="good"),) * 2)
+        shown = Numbers("n", (), "n", keys, (Drawn(5.0, 4.0, 6.0, noise="low"),) * 2)
         tips = _tooltips(chart_of([shown], kind, "light", None, "", []).to_dict())
         assert tips
         for tip in tips:
             lines = [each.get("title", each["field"]) for each in tip]
             assert len(set(lines)) == len(lines) == 6  # those of Vega are an object with a field for each line
-            assert lines[2:] == ["value", "low", "high", "quality"]
+            assert lines[2:] == ["value", "low", "high", "noise"]
             assert not {"image", "title"} & set(lines)  # Vega shows these in another way
             assert not any("</" in line for line in lines)
             assert lines[0].rstrip("\u200b") == harmless(one)
@@ -224,15 +224,15 @@ def test_many_groups_are_the_largest_and_the_chart_says_so(tmp_path, capfd):
 def test_the_marks_of_numbers_that_say_little_are_explained(visits, capfd):
     made = visits.release(lw.proportion("age > 98"), by="ward", epsilon="0.2")
     chart = made.plot()
-    bounded = [row["proportion"]["low"] == 0 and row["proportion"]["quality"] != "no information" for row in made.rows]
+    bounded = [row["proportion"]["low"] == 0 and row["proportion"]["noise"] != "no information" for row in made.rows]
     assert [row["low_bound"] for row in rows(chart)] == bounded
     assert any(bounded)
     assert "ends at a bound" in words(chart)
     assert any(layer["mark"].get("style") == "bound" for layer in chart.to_dict()["layer"])
     noisy = visits.release(lw.count(), by="code", epsilon="0.1").plot()
-    assert "Hollow: too noisy" in words(noisy)
+    assert "Hollow: the noise is high" in words(noisy)
     left_out = visits.release(lw.mean("cost"), by="code", epsilon=1).suppressed().plot()
-    assert "left out: too noisy" in drawn(left_out, capfd)
+    assert "left out: the noise is high" in drawn(left_out, capfd)
 
 
 def test_a_bar_that_spans_all_that_is_possible_does_not_press_the_others_together(capfd):

@@ -54,7 +54,7 @@ def test_release_in_every_format(visits, tmp_path):
     told = json.loads(run("release", visits, ASKED, "--epsilon", "1", "--format", "json").stdout)
     assert told["repeated"] is True
     lines = run("release", visits, ASKED, "--epsilon", "1", "--format", "csv").stdout.splitlines()
-    assert lines[0] == "ward,n,n_low,n_high,mean_cost,mean_cost_low,mean_cost_high,n_quality,mean_cost_quality"
+    assert lines[0] == "ward,n,n_low,n_high,mean_cost,mean_cost_low,mean_cost_high,n_noise,mean_cost_noise"
     assert lines[1].split(",")[1] == str(told["rows"][0]["n"]["value"])
     out = tmp_path / "out.parquet"
     assert (
@@ -123,7 +123,7 @@ def test_output_never_replaces_what_is_precious(visits, tmp_path):
         assert "is or would become the source" in run(*asked, str(tmp_path / name), "--force", status=2).stderr
     out = tmp_path / "out.csv"
     assert "Charged ε = 1 as entry 2" in run(*asked, str(out)).stderr
-    assert out.read_text().startswith("count,count_low,count_high,count_quality\n")
+    assert out.read_text().startswith("count,count_low,count_high,count_noise\n")
     assert "--force" in run(*asked, str(out), status=2).stderr
     assert "at no charge" in run(*asked, str(out), "--force").stderr
     assert (tmp_path / "visits.csv").read_text() == ROWS

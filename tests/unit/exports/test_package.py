@@ -19,7 +19,7 @@ import yaml
 import lapwing as lw
 from lapwing import errors
 from lapwing.exports import package as packaging
-from lapwing.exports.flags import QUALITY_CODES, obs_status
+from lapwing.exports.flags import NOISE_CODES, obs_status
 from lapwing.exports.package import FORMATS, README, names_of
 from lapwing.exports.texts import shielded, yaml_scalar
 from lapwing.release.result import Release
@@ -97,8 +97,8 @@ def in_sdmx(folder, answer):
         assert values == answer.estimates[name].value.tolist()
         lows = [None if each["OBS_LOW"] == "" else float(each["OBS_LOW"]) for each in rows[place :: len(names)]]
         assert lows == answer.estimates[name].low.tolist()
-        marks = [each["QUALITY"] for each in rows[place :: len(names)]]
-        assert marks == [QUALITY_CODES[mark] for mark in answer.qualities[name]]
+        marks = [each["NOISE"] for each in rows[place :: len(names)]]
+        assert marks == [NOISE_CODES[mark] for mark in answer.noise_marks[name]]
     dimensions = [each["id"] for each in parts["dimensionList"]["dimensions"]]
     attributes = [each["id"] for each in parts["attributeList"]["attributes"]]
     assert list(rows[0]) == ["STRUCTURE", "STRUCTURE_ID", "ACTION", *dimensions, "OBS_VALUE", *attributes]
@@ -179,18 +179,18 @@ def test_totals_are_empty_in_tables_and_have_the_code_of_totals_in_sdmx(made, tm
 @pytest.mark.parametrize(
     ("mark", "missing", "suppressed", "fitted", "flag"),
     [
-        ("good", False, False, False, "A"),
-        ("good", False, True, True, "E"),
-        ("use with care", False, False, True, "U"),
-        ("too noisy", False, False, False, "U"),
+        ("low", False, False, False, "A"),
+        ("low", False, True, True, "E"),
+        ("medium", False, False, True, "U"),
+        ("high", False, False, False, "U"),
         ("no information", False, False, False, "U"),
         ("no bar", False, False, False, "E"),
-        ("too noisy", True, True, False, "Q"),
+        ("high", True, True, False, "Q"),
         ("no information", True, True, False, "Q"),
         ("no information", True, False, False, "O"),
     ],
 )
-def test_each_quality_mark_has_its_flag(mark, missing, suppressed, fitted, flag):
+def test_each_mark_of_noise_has_its_flag(mark, missing, suppressed, fitted, flag):
     assert obs_status(mark, missing=missing, suppressed=suppressed, fitted=fitted) == flag
 
 
@@ -323,12 +323,12 @@ def test_the_readme_says_what_each_column_is(made, tmp_path, name):
     assert len(listed) == len(heads)
     assert all(re.match(rf"  {re.escape(head)} *  \S", line) for head, line in zip(heads, listed, strict=True))
     if name == "table":
-        assert "  sex               key of the group; Sex" in listed
-        assert '  mean_pay          AVG("pay"), released with noise; Pay; in euro/hour' in listed
-        assert "  n_high            upper end of the 95 % error bar of n" in listed
-        assert "  mean_pay_low      lower end of the 95 % error bar of mean_pay; in euro/hour" in listed
-        assert "  n_quality         quality of n, from its 95 % error bar" in listed
-        assert "good up to 16.5 %" in "".join(lines)
+        assert "  sex             key of the group; Sex" in listed
+        assert '  mean_pay        AVG("pay"), released with noise; Pay; in euro/hour' in listed
+        assert "  n_high          upper end of the 95 % error bar of n" in listed
+        assert "  mean_pay_low    lower end of the 95 % error bar of mean_pay; in euro/hour" in listed
+        assert "  n_noise         noise of n, from its 95 % error bar" in listed
+        assert "low up to 16.5 %" in "".join(lines)
     made[name].package(tmp_path / "b", only="sdmx")
     assert "Columns of" not in (tmp_path / "b" / README).read_text()
 

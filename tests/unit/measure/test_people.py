@@ -22,7 +22,7 @@ def test_the_number_of_people_is_whole_and_its_noise_does_not_grow_with_rows_per
     plan = source.plan(lw.people(), epsilon=1)
     assert (plan.forecasts[0].sensitivity, plan.forecasts[0].claim) == (1, "P7")
     answer = source.release(lw.people(), epsilon=400)
-    assert answer.rows == [{"people": {"value": 102, "low": 102, "high": 102, "quality": "good"}}]
+    assert answer.rows == [{"people": {"value": 102, "low": 102, "high": 102, "noise": "low"}}]
 
 
 @pytest.mark.usefixtures("frozen_noise")

@@ -118,7 +118,7 @@ def test_equal_values_are_their_own_quantiles_and_bars(neighbors, tmp_path):
     column, table = lw.number(0, 100, integer=True), pd.DataFrame({"x": [50] * 500})
     source = source_of(tmp_path, table, columns={"x": column}, neighbors=neighbors)
     found = source.release(lw.quantile("x", [0.1, 0.5, 0.9]), epsilon=20).rows[0]
-    assert all(cell == {"value": 50, "low": 50, "high": 50, "quality": "good"} for cell in found.values())
+    assert all(cell == {"value": 50, "low": 50, "high": 50, "noise": "low"} for cell in found.values())
 
 
 def test_T12_what_is_recorded_has_the_same_shape_whatever_the_rows(tmp_path):

@@ -11,7 +11,7 @@ from lapwing.errors import InvalidParameter, InvalidRequest, InvalidSource
 from lapwing.plan.asked import plan_asked
 from lapwing.question.described import described_schema
 from lapwing.question.example import MOST_EXAMPLES, example_columns
-from lapwing.question.quality import quality
+from lapwing.question.noise_levels import noise_levels
 from lapwing.question.schema_json import describe, schema_of
 from lapwing.question.statistic_json import (
     keys_of,
@@ -32,7 +32,7 @@ def made(**changes):
         "columns": DECLARED,
         "every_row_counts": True,
         "file": FILE,
-        "quality": quality(good="0.1"),
+        "noise_levels": noise_levels(low="0.1"),
         **changes,
     }
     return described_schema(**{**described, **changes})

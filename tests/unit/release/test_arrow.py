@@ -57,8 +57,8 @@ def test_libraries_read_a_release_as_it_is(source, reader):
     assert list(read) == [
         *("ward", "day", "old", "count", "count_low", "count_high"),
         *(f"mean_cost{end}" for end in ("", "_low", "_high")),
-        "count_quality",
-        "mean_cost_quality",
+        "count_noise",
+        "mean_cost_noise",
     ]
     assert read["day"][:3] == [DAYS[0], DAYS[0], DAYS[1]]
 
@@ -128,7 +128,7 @@ def test_hostile_names_and_keys_stay_what_they_are(tmp_path, reader):
     for name in NASTY:
         answer = source.release(lw.count(name=f"{name} of"), by=name, epsilon=1)
         read = READERS[reader](answer)
-        assert list(read) == [name, f"{name} of", f"{name} of_low", f"{name} of_high", f"{name} of_quality"]
+        assert list(read) == [name, f"{name} of", f"{name} of_low", f"{name} of_high", f"{name} of_noise"]
         assert read[name] == list(labels)
         assert answer[name].tolist() == list(labels)
 
@@ -154,7 +154,7 @@ def test_a_release_is_a_table_to_python(source):
     assert len(answer) == len(answer.rows) == 6
     assert list(answer) == answer.rows == answer.to_dict()["rows"]
     first = next(iter(answer))
-    assert (first["ward"], first["old"], set(first["count"])) == ("north", False, {"value", "low", "high", "quality"})
+    assert (first["ward"], first["old"], set(first["count"])) == ("north", False, {"value", "low", "high", "noise"})
     assert answer["count"].value.tolist() == answer.flat()["count"]
     assert answer["mean_cost"] is answer.estimates["mean_cost"]
     assert (answer["mean_cost"].low <= answer["mean_cost"].high).all()

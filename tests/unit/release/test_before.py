@@ -70,7 +70,7 @@ def same(one, other):
 
 
 def unmarked(field):
-    """Return the rows of an answer without the marks of quality, which earlier builds did not have."""
+    """Return the rows of an answer without the marks of noise, which earlier builds did not have."""
     rows = isinstance(field, list) and field and isinstance(field[0], dict)
     return [{name: unmarked_cell(cell) for name, cell in row.items()} for row in field] if rows else field
 
@@ -82,7 +82,7 @@ def unmarked_cell(cell):
     return {
         name: pytest.approx(value, rel=1e-14) if isinstance(value, float) else value
         for name, value in cell.items()
-        if name != "quality"
+        if name != "noise"
     }
 
 

@@ -108,7 +108,7 @@ def test_every_form_has_the_same_numbers(answer, tmp_path):
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["rows"] == rows
     frame = found.to_pandas()
     assert list(frame)[:5] == ["sex", "sex_label", "n", "n_low", "n_high"]
-    assert list(frame)[-4:] == ["n_quality", "sum_y_quality", "mean_x_quality", "rate_quality"]
+    assert list(frame)[-4:] == ["n_noise", "sum_y_noise", "mean_x_noise", "rate_noise"]
     assert frame.n.tolist() == [row["n"]["value"] for row in rows] == found.to_polars()["n"].to_list()
     assert found.to_arrow()["n_low"].to_pylist() == frame.n_low.tolist()
     read = list(csv.DictReader(io.StringIO(found.to_csv())))
@@ -148,7 +148,7 @@ def test_a_recorded_answer_is_compared_at_no_charge(source):
 def test_suppressed_numbers_are_gone_from_every_form(source, tmp_path):
     made = source.release(lw.count(name="n"), lw.mean("x"), by=["sex", "age"], epsilon="0.005").suppressed()
     assert {row["n"]["value"] for row in made.rows} == {None}
-    assert {row["n"]["quality"] for row in made.rows} == {"too noisy"}
+    assert {row["n"]["noise"] for row in made.rows} == {"high"}
     assert made.to_polars()["n"].null_count() == 6
     made.to_parquet(tmp_path / "a.parquet")
     assert pd.read_parquet(tmp_path / "a.parquet").n.isna().all()
@@ -183,11 +183,11 @@ def test_one_measurement_serves_a_sum_and_its_count(source):
 def test_thresholds_in_a_source_file(tmp_path):
     FRAME[["sex"]].to_parquet(tmp_path / "t.parquet")
     keys = '[columns.sex]\nkeys = ["F", "M"]\n'
-    lines = f'table = "t.parquet"\nepsilon = 5\n{keys}[quality]\ngood = 0.001\nusable = 0.5\n'
+    lines = f'table = "t.parquet"\nepsilon = 5\n{keys}[noise_levels]\nlow = 0.001\nmedium = 0.5\n'
     (tmp_path / "t.toml").write_text(lines)
     made = lw.Source.open(tmp_path / "t.toml").release(lw.count(), by="sex", epsilon="0.5")
-    assert set(made.qualities["count"]) == {"use with care"}
-    for wrong in ("good = 2\nusable = 1", "bad = 1", "good = 0"):
-        (tmp_path / "t.toml").write_text(lines.replace("good = 0.001\nusable = 0.5", wrong))
-        with pytest.raises(errors.InvalidSource, match="quality"):
+    assert set(made.noise_marks["count"]) == {"medium"}
+    for wrong in ("low = 2\nmedium = 1", "bad = 1", "low = 0"):
+        (tmp_path / "t.toml").write_text(lines.replace("low = 0.001\nmedium = 0.5", wrong))
+        with pytest.raises(errors.InvalidSource, match="noise_levels"):
             lw.Source.open(tmp_path / "t.toml")

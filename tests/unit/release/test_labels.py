@@ -87,7 +87,7 @@ def test_a_label_column_gives_way_to_other_names(tmp_path):
         "SEX_label",
         "SEX_label_low",
         "SEX_label_high",
-        "SEX_label_quality",
+        "SEX_label_noise",
     ]
     assert made["sex_label_2"].tolist() == ["men", "women", "rest"]
     renamed = source_of(tmp_path).sql("SELECT sex AS s, COUNT(*) AS n FROM t GROUP BY s", epsilon=1)

@@ -51,7 +51,7 @@ def test_a_page_says_who_is_protected_and_how(tmp_path):
         "claim P2 (docs/explanation/measure.md)",
         "Clamped: values of v below 0 or above 10 count as these bounds.",
         "People with more than 2 rows weigh as 2",
-        "Quality, by the coefficient of variation",
+        "Noise, by its coefficient of variation",
         f"chain head {of.open_ledger().head}",
         "ledger entry 2",
         "version of the data 3",

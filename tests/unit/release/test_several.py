@@ -332,7 +332,7 @@ def test_no_rows_are_counted_where_the_condition_is_false(people, tmp_path):
         people, lw.count(), lw.mean("hours"), by=lw.cube("sex", "edu"), where="hours = 5 AND hours = 6", epsilon=900
     )
     assert np.abs(answer["count"].value).max() < 0.1
-    assert set(answer.qualities["mean_hours"]) == {"no information"}
+    assert set(answer.noise_marks["mean_hours"]) == {"no information"}
     empty = asked(source(tmp_path / "..", frame(0), ledger=tmp_path / "e.ledger"), lw.count(), by=lw.cube("sex", "edu"))
     assert len(empty) == 12
 
@@ -416,12 +416,10 @@ def test_views_change_bars_and_never_values(people):
         assert (other["mean_hours"].high >= answer["mean_hours"].high).all()
     assert same_numbers(wide.at("0.95"), answer)
     shown = answer.suppressed()
-    marks = answer.qualities["count"]
-    assert [value is None for value in shown.flat()["count"]] == [
-        mark in ("too noisy", "no information") for mark in marks
-    ]
+    marks = answer.noise_marks["count"]
+    assert [value is None for value in shown.flat()["count"]] == [mark in ("high", "no information") for mark in marks]
     assert [row["count"] for row in from_csv(shown)].count("") == sum(
-        mark in ("too noisy", "no information") for mark in marks
+        mark in ("high", "no information") for mark in marks
     )
 
 

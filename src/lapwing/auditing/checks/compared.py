@@ -53,7 +53,7 @@ def compared(room: Room, trials: int) -> Iterator[Finding]:
         yield from _held(f"SUM(x)/SUM(y) of {key}", estimates, rates[place], 0.983, slice(place, None, 2))
     yield from _unlike(room, trials)
     yield _unbounded(room, trials // 10)
-    yield _quality(made)
+    yield _noise_marks(made)
     yield _suppression(room)
 
 
@@ -118,7 +118,7 @@ def _unbounded(room: Room, groups: int) -> Finding:
     number = lw.number(0, 10, integer=True)
     source = room.source(table, columns={"g": lw.keys(range(groups)), "x": number, "y": number})
     made = source.release(lw.ratio(lw.sum("x"), lw.sum("y"), name="r"), by="g", epsilon=1)
-    bar, marks = made.estimates["r"], made.qualities["r"]
+    bar, marks = made.estimates["r"], made.noise_marks["r"]
     scales = [float(made.plan.scale(part)) for part in made.plan.parts]
     sums = [cells[0].astype(float) for cells in made.cells]  # x, then y
     near = np.abs(sums[1]) <= 2.9 * scales[1]  # below every margin of 95 %
@@ -130,21 +130,21 @@ def _unbounded(room: Room, groups: int) -> Finding:
     )
 
 
-def _quality(made: Release) -> Finding:
+def _noise_marks(made: Release) -> Finding:
     """The marks of a release are those that its values and 95 % bars give, computed here."""
     wrong = []
-    thresholds = made.plan.schema.quality
+    thresholds = made.plan.schema.noise_levels
     for name, estimate in made.at("0.95", simultaneous=False).estimates.items():
         value, low, high = (_filled(end, np.nan) for end in estimate)
         with np.errstate(all="ignore"):
             variation = (high - low) / 2 / 1.96 / np.abs(value)
         silent = (low <= 0) & (high >= 10) if name == "mean" else np.isnan(low) | np.isnan(high)
-        due = np.where(variation <= float(thresholds.good), "good", "use with care")
-        due = np.where(variation <= float(thresholds.usable), due, "too noisy")
+        due = np.where(variation <= float(thresholds.low), "low", "medium")
+        due = np.where(variation <= float(thresholds.medium), due, "high")
         due = np.where(silent, "no information", due)
         for view in (made, made.at("0.5"), made.suppressed()):
-            wrong += [] if view.qualities[name].tolist() == due.tolist() else [name]
-    return Finding("marks of quality", not wrong, all_right(wrong, 3 * len(made.estimates)))
+            wrong += [] if view.noise_marks[name].tolist() == due.tolist() else [name]
+    return Finding("marks of noise", not wrong, all_right(wrong, 3 * len(made.estimates)))
 
 
 def _suppression(room: Room) -> Finding:

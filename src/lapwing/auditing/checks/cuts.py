@@ -152,7 +152,7 @@ def _seen(made: Release) -> list[list[Row]]:
 
 
 def _unmarked(rows: Sequence[Row]) -> list[Row]:
-    """Return rows without the marks of quality, which plain columns have elsewhere."""
+    """Return rows without the marks of noise, which plain columns have elsewhere."""
     ends = ("value", "low", "high")
     return [{**row, **{name: {end: row[name][end] for end in ends} for name in ("n", "a")}} for row in rows]
 

@@ -17,7 +17,7 @@ from ...question import (
     file,
     join,
     labels,
-    quality,
+    noise_levels,
     schema,
     schema_json,
     within,
@@ -58,8 +58,8 @@ def declarations(room: Room) -> Iterator[Finding]:
 
 
 _MODULES = (
-    bins, bounds, cells, codes, derivation, described, discover, exact, file, join, labels, quality, rows_per_person,
-    schema, schema_json, sensitivity, source, within,
+    bins, bounds, cells, codes, derivation, described, discover, exact, file, join, labels, noise_levels,
+    rows_per_person, schema, schema_json, sensitivity, source, within,
 )  # fmt: skip
 _NEVER = ()
 """Refusals that no declaration reaches."""

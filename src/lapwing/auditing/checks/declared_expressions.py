@@ -11,7 +11,7 @@ from ...question.derivation import Derivation, expression, recode
 from ...question.described import described_schema
 from ...question.expression import Apply, Constant, Expression, Extract, Named, Product, Recode, Sum, Truncate
 from ...question.file import AS_USUAL
-from ...question.quality import USUAL
+from ...question.noise_levels import USUAL
 from ...question.query import Compare, OneOf, Value
 from ...question.schema import Column, Grid, Schema, dates, keys, number
 from ..tools.meaning import Cases, Denied, F

@@ -1,11 +1,11 @@
-"""What the description of a file means, and which numbers are called good enough."""
+"""What the description of a file means, and where noise is called low."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...question.file import File, file
-from ...question.quality import Quality, quality
+from ...question.noise_levels import NoiseLevels, noise_levels
 from ..tools.meaning import Cases, Denied, F
 
 _SIGN = Denied("one ASCII character")
@@ -13,7 +13,7 @@ _PATTERN = Denied("dates is a pattern of day, month and year")
 
 
 def files() -> dict[str, Cases]:
-    """Return descriptions of files, and thresholds of quality."""
+    """Return descriptions of files, and levels of noise."""
     return {
         "format and encoding": _formats(),
         "delimiter and quote": _signs(),
@@ -23,7 +23,7 @@ def files() -> dict[str, Cases]:
         "dates": _dates(),
         "part": _parts(),
         "described": _described(),
-        "quality": _quality(),
+        "noise_levels": _noise_levels(),
     }
 
 
@@ -174,16 +174,16 @@ def _described() -> Cases:
     ]  # fmt: skip
 
 
-def _quality() -> Cases:
+def _noise_levels() -> Cases:
     return [
-        (quality, Quality(F(33, 200), F(333, 1000))),
-        (lambda: quality(good=0.1), Quality(F(1, 10), F(333, 1000))),
-        (lambda: quality(usable="0.5"), Quality(F(33, 200), F(1, 2))),
-        (lambda: quality(good=0.2, usable=0.2), Quality(F(1, 5), F(1, 5))),
-        (lambda: quality(good=0.2, usable=0.1), Denied("good is at most as large as usable")),
-        (lambda: quality(good=0), Denied("good is a positive number")),
-        (lambda: quality(usable=-1), Denied("usable is a positive number")),
-        (lambda: quality(good=_as(None)), Denied("good = nothing")),
+        (noise_levels, NoiseLevels(F(33, 200), F(333, 1000))),
+        (lambda: noise_levels(low=0.1), NoiseLevels(F(1, 10), F(333, 1000))),
+        (lambda: noise_levels(medium="0.5"), NoiseLevels(F(33, 200), F(1, 2))),
+        (lambda: noise_levels(low=0.2, medium=0.2), NoiseLevels(F(1, 5), F(1, 5))),
+        (lambda: noise_levels(low=0.2, medium=0.1), Denied("low is at most as large as medium")),
+        (lambda: noise_levels(low=0), Denied("low is a positive number")),
+        (lambda: noise_levels(medium=-1), Denied("medium is a positive number")),
+        (lambda: noise_levels(low=_as(None)), Denied("low = nothing")),
     ]
 
 

@@ -10,7 +10,7 @@ from ...question.derivation import recode
 from ...question.described import described_schema
 from ...question.file import AS_USUAL
 from ...question.join import Content, Join
-from ...question.quality import USUAL
+from ...question.noise_levels import USUAL
 from ...question.query import count
 from ...question.schema import Column, Schema, keys, number
 from ...question.sql import make_query

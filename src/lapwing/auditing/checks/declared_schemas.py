@@ -15,7 +15,7 @@ from ...question.derivation import expression, recode
 from ...question.described import described_schema
 from ...question.file import File, file
 from ...question.join import Join
-from ...question.quality import Quality, quality
+from ...question.noise_levels import NoiseLevels, noise_levels
 from ...question.schema import Column, Schema, dates, keys, make_schema, number, plain
 from ...question.schema_json import describe, schema_of
 from ..tools.meaning import Cases, Denied, F
@@ -50,16 +50,19 @@ def _make(**changed: Any) -> Schema:
 
 def _schemas() -> Cases:
     name = Denied("name is a printable text of 1 to 100 characters")
-    other, thresholds = file(decimal=","), quality(good=0.1)
+    other, thresholds = file(decimal=","), noise_levels(low=0.1)
     cases: list[tuple[Callable[[], Any], Any]] = [
-        (_make, Schema("t", _MADE, None, 1, "add_remove", None, True, File(), Quality(F(33, 200), F(333, 1000)), ())),
+        (
+            _make,
+            Schema("t", _MADE, None, 1, "add_remove", None, True, File(), NoiseLevels(F(33, 200), F(333, 1000)), ()),
+        ),
         (lambda: _make(neighbors="change_one").neighbors, "change_one"),
         (lambda: Schema("t", {}), replace(_make(), columns={})),
         (lambda: _make(version="").version, ""),
         (lambda: _make(version="v" * 200).version, "v" * 200),
         (lambda: _make(every_row_counts=False).every_row_counts, False),
         (lambda: _make(file=other).file, other),
-        (lambda: _make(quality=thresholds).quality, thresholds),
+        (lambda: _make(noise_levels=thresholds).noise_levels, thresholds),
         (lambda: _make(columns={}), replace(_make(), columns={})),
         (lambda: _make(columns={"x": "number", "ß": "text"}).columns, {"x": Column("number"), "ß": Column("text")}),
         (lambda: _make(name="a b").name, "a b"),
@@ -172,12 +175,13 @@ def _read_anew(schema: Schema) -> tuple[Schema, list[object]]:
 def _described(**changed: Any) -> Schema:
     said: dict[str, Any] = {"name": "t", "columns": _COLUMNS, "person": None, "rows_per_person": None}
     said |= {"neighbors": "add_remove", "version": None, "every_row_counts": True, "file": File()}
-    return described_schema(**{**said, "quality": Quality(), **changed})
+    return described_schema(**{**said, "noise_levels": NoiseLevels(), **changed})
 
 
 _EMPTY: dict[str, Any] = {
     "name": "t", "person": None, "rows_per_person": 1, "neighbors": "add_remove", "version": None,
-    "every_row_counts": True, "file": {}, "quality": {"good": "0.165", "usable": "0.333"}, "columns": {}, "joins": [],
+    "every_row_counts": True, "file": {}, "noise_levels": {"low": "0.165", "medium": "0.333"}, "columns": {},
+    "joins": [],
 }  # fmt: skip
 
 _DAY, _OLD = date(2020, 1, 31), date(1900, 1, 1)
@@ -253,14 +257,15 @@ def _written() -> Cases:
             lambda: describe(
                 _described(
                     columns={}, person="p", rows_per_person=2, neighbors="change_one", version="v",
-                    every_row_counts=False, file=file(delimiter=";", missing=["b", "a"]), quality=quality(good=0.1),
+                    every_row_counts=False, file=file(delimiter=";", missing=["b", "a"]),
+                    noise_levels=noise_levels(low=0.1),
                 ),
                 {"x": "date"},
             ),
             {
                 **_EMPTY, "person": "p", "rows_per_person": 2, "neighbors": "change_one", "version": "v",
                 "every_row_counts": False, "file": {"delimiter": ";", "missing": ["a", "b"]},
-                "quality": {"good": "0.1", "usable": "0.333"}, "columns": {"x": {"type": "date"}},
+                "noise_levels": {"low": "0.1", "medium": "0.333"}, "columns": {"x": {"type": "date"}},
             },
         ),
     ]  # fmt: skip
@@ -286,10 +291,10 @@ def _read() -> Cases:
             lambda: schema_of({
                 **_EMPTY, "person": "p", "rows_per_person": 2, "neighbors": "change_one", "version": "v",
                 "every_row_counts": False, "file": {"delimiter": ";", "missing": ["a", "b"]},
-                "quality": {"good": "0.1", "usable": "0.333"}, "columns": {"x": {"type": "date"}},
+                "noise_levels": {"low": "0.1", "medium": "0.333"}, "columns": {"x": {"type": "date"}},
             }),
             Schema("t", {"x": Column("date")}, "p", 2, "change_one", "v", False,
-                   File(delimiter=";", missing=("a", "b")), Quality(F(1, 10), F(333, 1000)), ()),
+                   File(delimiter=";", missing=("a", "b")), NoiseLevels(F(1, 10), F(333, 1000)), ()),
         ),
         (lambda: schema_of({**_EMPTY, "file": {"names": ["b", "a"]}}).file, File(names=("b", "a"))),
         (lambda: schema_of({**_EMPTY, "person": "p", "rows_per_person": None}).rows_per_person, None),
@@ -327,7 +332,7 @@ def _unreadable() -> Cases:
         ({**_EMPTY, "columns": {"c": {"type": "number", "missing": ["x"]}}}, named),
         ({**_EMPTY, "columns": {"c": {"from": "x", "recode": 7}}}, named),
         ({**_EMPTY, "columns": {"c": {"type": "date", "first": "1900-01-01"}}}, named),
-        ({**_EMPTY, "quality": {"best": 1}}, named), ({**_EMPTY, "file": {"form": 1}}, named),
+        ({**_EMPTY, "noise_levels": {"best": 1}}, named), ({**_EMPTY, "file": {"form": 1}}, named),
         ({**_EMPTY, "joins": [{}]}, named), ({**_EMPTY, "joins": None}, named),
         ({**_EMPTY, "columns": {"c": {"type": "dates"}}}, Denied("type is one of text")),
         ({**_EMPTY, "columns": {"c": {"type": "number", "low": "0"}}}, Denied("Bounds")),

@@ -10,7 +10,7 @@ from typing import Any
 from ...question.derivation import expression
 from ...question.file import AS_USUAL, File, file
 from ...question.join import join
-from ...question.quality import USUAL, Quality, quality
+from ...question.noise_levels import USUAL, NoiseLevels, noise_levels
 from ...question.schema import Column, Schema, keys, number, plain
 from ...source import Source
 from ..room import Room
@@ -46,7 +46,7 @@ def _sources(room: Room, table: str) -> Cases:
 
     usual = Schema("t", _MADE, None, 1, "add_remove", None, True, AS_USUAL, USUAL, ())
     people = {"person": "p", "rows_per_person": 3, "neighbors": "change_one", "version": "v"}
-    told = {"quality": quality(good="0.1"), "file": file(missing=["z"])}
+    told = {"noise_levels": noise_levels(low="0.1"), "file": file(missing=["z"])}
     csv = room.path("csv")
     csv.write_text("p,x,k,u\nq,1,a,v\n")
     place = room.path("ledger")
@@ -56,7 +56,7 @@ def _sources(room: Room, table: str) -> Cases:
         (lambda: made(person="p").schema.rows_per_person, None),
         (
             lambda: _told(make_source(room, str(csv), **told).schema),
-            (File(missing=("z",)), Quality(F(1, 10), F(333, 1000))),
+            (File(missing=("z",)), NoiseLevels(F(1, 10), F(333, 1000))),
         ),
         (lambda: make_source(room, str(csv)).schema.every_row_counts, False),
         (lambda: made(neighbors="change_one", public_rows=True).schema.every_row_counts, True),
@@ -82,16 +82,16 @@ def _sources(room: Room, table: str) -> Cases:
     ]
 
 
-def _told(schema: Schema) -> tuple[File, Quality]:
-    return schema.file, schema.quality
+def _told(schema: Schema) -> tuple[File, NoiseLevels]:
+    return schema.file, schema.noise_levels
 
 
 def _wrong(room: Room, table: str) -> Cases:
     csv = room.path("csv")
     csv.write_text("p,x,k,u\nq,1,a,v\n")
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"quality": "good"}, "quality is lw.quality(…)"),
-        ({"quality": None}, "quality = nothing"),
+        ({"noise_levels": "low"}, "noise_levels is lw.noise_levels(…)"),
+        ({"noise_levels": None}, "noise_levels = nothing"),
         ({"file": "csv"}, "file is lw.file(…)"),
         ({"file": {}}, "file is lw.file(…)"),
         ({"columns": None}, "columns is a mapping"),
@@ -177,8 +177,8 @@ delta = 0.25
 version = "v"
 [file]
 missing = ["z"]
-[quality]
-good = 0.1
+[noise_levels]
+low = 0.1
 [columns]
 x = {{ low = 0, high = 10, integer = true, title = "X" }}
 k = {{ keys = ["a", "b"], other = "c" }}
@@ -215,7 +215,15 @@ def _files(room: Room, table: str) -> Cases:
         (
             lambda: schema(usual),
             Schema(
-                "s", columns, "p", 2, "change_one", "v", False, File(missing=("z",)), Quality(F(1, 10), F(333, 1000))
+                "s",
+                columns,
+                "p",
+                2,
+                "change_one",
+                "v",
+                False,
+                File(missing=("z",)),
+                NoiseLevels(F(1, 10), F(333, 1000)),
             ),
         ),
         (lambda: opened(usual).schema.columns["e"].high, F(11)),
@@ -243,7 +251,13 @@ def _files(room: Room, table: str) -> Cases:
 
 def _declared(room: Room, table: str) -> Cases:
     source = make_source(
-        room, table, person="p", rows_per_person=2, version="v", neighbors="change_one", quality=quality(good="0.1")
+        room,
+        table,
+        person="p",
+        rows_per_person=2,
+        version="v",
+        neighbors="change_one",
+        noise_levels=noise_levels(low="0.1"),
     )
     lying = {"k": keys("a", "b", within="r"), "r": keys("n")}
 
@@ -251,7 +265,7 @@ def _declared(room: Room, table: str) -> Cases:
         return source.declare(*columns, **more)
 
     def schema(columns: Mapping[str, Column]) -> Schema:
-        return Schema("t", columns, "p", 2, "change_one", "v", True, AS_USUAL, Quality(F(1, 10), F(333, 1000)))
+        return Schema("t", columns, "p", 2, "change_one", "v", True, AS_USUAL, NoiseLevels(F(1, 10), F(333, 1000)))
 
     return [
         (lambda: changed().schema, schema(_MADE)),

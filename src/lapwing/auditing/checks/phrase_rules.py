@@ -200,7 +200,7 @@ def _of_values(schema: Schema) -> Sequence[Rule]:
         Rule("names are different", [partial(named, [count(), count()], []), partial(named, [count(name="n"),
         sum("x")], ["k"])],
              [partial(named, [count(name="n"), sum("x", name="N")], []), partial(named, [count(name="k")], ["K"]),
-              partial(named, [count(name="n"), sum("x", name="n_low")], []), partial(named, [count(name="n_quality"),
+              partial(named, [count(name="n"), sum("x", name="n_low")], []), partial(named, [count(name="n_noise"),
               count(name="n")], []),
               partial(named, [count(name="n"), count(name="n_high")], [])]),
         Rule("an expression is not the name of a column", [partial(added_to, schema, parse_expression("x + 1",

@@ -249,7 +249,7 @@ CUTS = (
     TextRule("a cut names columns of the answer", "in HAVING or ORDER BY",
         (f"{_GROUPED} HAVING n > 1", f"{_GROUPED} ORDER BY k"),
         (f"{_GROUPED} HAVING x > 1", f"{_GROUPED} HAVING k = x", f"{_GROUPED} ORDER BY x",
-            f"{_GROUPED} ORDER BY n_quality",
+            f"{_GROUPED} ORDER BY n_noise",
         f"{_GROUPED} ORDER BY m")),
     TextRule("a cut has statistics of the answer", "in HAVING or ORDER BY but not in SELECT",
         (f"{_GROUPED} HAVING COUNT(*) > 1",), (f"{_GROUPED} HAVING SUM(x) > 1", f"{_GROUPED} ORDER BY AVG(x)")),

@@ -177,5 +177,5 @@ STATISTICS = (
     TextRule("names differ", "that no other column of the release has", ("SELECT COUNT(*) AS n, SUM(x) AS m FROM t",),
         ("SELECT COUNT(*) AS n, SUM(x) AS N FROM t", "SELECT COUNT(*) AS n, SUM(x) AS n_low FROM t",
         "SELECT COUNT(*) AS n, SUM(x) AS n_HIGH FROM t",
-        "SELECT COUNT(*) AS n, SUM(x) AS n_quality FROM t", "SELECT COUNT(*) AS n_low, SUM(x) AS n FROM t")),
+        "SELECT COUNT(*) AS n, SUM(x) AS n_noise FROM t", "SELECT COUNT(*) AS n_low, SUM(x) AS n FROM t")),
 )  # fmt: skip

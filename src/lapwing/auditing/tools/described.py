@@ -25,7 +25,7 @@ from ...ledger.ledger import Ledger
 from ...question.derivation import Derivation, expression, recode
 from ...question.file import file
 from ...question.join import Join, join
-from ...question.quality import quality
+from ...question.noise_levels import noise_levels
 from ...question.schema import Column, dates, keys, number, plain
 from ...report import toml, toml_name
 from ...source import Source
@@ -83,7 +83,7 @@ EVERY: dict[str, tuple[dict[str, Any], Any]] = {**COLUMNS, **COMPUTED}
 """For each column its fields in a source file, and its declaration in Python."""
 
 
-_TABLES = ("file", "quality")
+_TABLES = ("file", "noise_levels")
 """The fields of a source file that are tables."""
 
 
@@ -100,7 +100,7 @@ class Described:
         declared = {name: column for name, (_, column) in EVERY.items()} if columns is None else columns
         named = {"ledger": folder / self.fields["ledger"]} if "ledger" in self.fields else {}
         told: dict[str, Any] = {"file": file(**self.fields["file"])} if "file" in self.fields else {}
-        told |= {"quality": quality(**self.fields["quality"])} if "quality" in self.fields else {}
+        told |= {"noise_levels": noise_levels(**self.fields["noise_levels"])} if "noise_levels" in self.fields else {}
         joins = [self._join(fields, folder) for fields in self.fields.get("join", ())]
         declared = {**declared, **{name: COLUMNS[name][1] for name in self._joined()}}
         fields = {name: value for name, value in self.fields.items() if name != "join"}
@@ -144,7 +144,7 @@ DESCRIBED = (
     }),
     Described("rows of a CSV file", "csv", {"name": "t", "neighbors": "change_one", "epsilon": 5, "delta": 0.01}),
     Described("few fields", "parquet", {
-        "name": "größe", "epsilon": 5, "delta": 0.01, "quality": {"good": 0.05, "usable": 0.5},
+        "name": "größe", "epsilon": 5, "delta": 0.01, "noise_levels": {"low": 0.05, "medium": 0.5},
     }),
     Described("rows of a text file in another form", "txt", {
         "name": "t", "epsilon": 5, "delta": 0.01,

@@ -185,7 +185,7 @@ HARMLESS: dict[str, str] = {
     "epsilon of Source": "the total, which a ledger has once",
     "delta of Source": "the total, which a ledger has once",
     "ledger": "another ledger is another budget",
-    "quality of Source": "marks are made from what was released",
+    "noise_levels of Source": "marks are made from what was released",
     "columns": "changed below, for every parameter of the functions that make a column",
     "statistics": "changed below, for every parameter of the functions that make a statistic",
     "self": "the source",

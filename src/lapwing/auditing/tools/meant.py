@@ -16,7 +16,7 @@ from ...question.cut import Cut
 from ...question.described import described_schema
 from ...question.expression import Constant, Expression, Named, Recode
 from ...question.file import AS_USUAL
-from ...question.quality import USUAL
+from ...question.noise_levels import USUAL
 from ...question.query import Compare, Condition, Query, Statistic
 from ...question.schema import Column, Schema, dates, keys, number, plain
 from ...question.statement import read

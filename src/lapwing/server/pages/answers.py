@@ -48,7 +48,7 @@ CHARTS = ("svg", "png")
 VIEWS = {
     "simultaneous": "error bars that hold for all cells at once",
     "nonnegative": "no negative counts (biased)",
-    "suppress": "leave out numbers that are too noisy",
+    "suppress": "leave out numbers whose noise is high",
 }
 """The views of an answer, with their words."""
 

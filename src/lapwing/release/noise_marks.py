@@ -1,8 +1,9 @@
-"""The quality of a released number, from its value and its 95 % error bar alone.
+"""The noise of a released number, in a word, from its value and its 95 % error bar alone.
 
-Claim G4 (quality).  With h the half-width of the 95 % bar of a number v, the mark depends on h/(1.96·|v|), which is the
-coefficient of variation of v where the noise is normal.  It depends on nothing but what was released, and not on the
-confidence or the view in which the number is shown; a number whose bar spans its whole public range has no information.
+Claim G4 (marks of noise).  With h the half-width of the 95 % bar of a number v, the mark depends on h/(1.96·|v|), which
+is the coefficient of variation of v where the noise is normal.  It depends on nothing but what was released, and not on
+the confidence or the view in which the number is shown; a number whose bar spans its whole public range has no
+information.
 Proof: docs/explanation/comparing.md.
 """
 
@@ -19,17 +20,17 @@ from ..measure.measurement import Estimate
 from ..noise.weighted import Floats
 from ..plan.plan import Plan
 from ..plan.weighing import public_range
-from ..question.quality import Quality
+from ..question.noise_levels import NoiseLevels
 from ..question.query import Statistic
 
-GOOD, CARE, NOISY, NOTHING, UNKNOWN = "good", "use with care", "too noisy", "no information", "no bar"
+LOW, MEDIUM, HIGH, NOTHING, UNKNOWN = "low", "medium", "high", "no information", "no bar"
 NORMAL = 1.96
 """The margin of a normal variable at 95 %, in deviations."""
 
 Marks = NDArray[Any]
 
 
-def marks(estimate: Estimate, quality: Quality, low: float = -math.inf, high: float = math.inf) -> Marks:
+def marks(estimate: Estimate, levels: NoiseLevels, low: float = -math.inf, high: float = math.inf) -> Marks:
     """Return the mark of each number, from its 95 % bar; the ends are those of its public range."""
     value, bottom, top = (_filled(end) for end in estimate)
     spans = (bottom <= low) & (top >= high) & (top > bottom)
@@ -37,9 +38,9 @@ def marks(estimate: Estimate, quality: Quality, low: float = -math.inf, high: fl
     with np.errstate(all="ignore"):
         width = np.where(unbounded, np.inf, (top - bottom) / 2)
         variation = np.where(width == 0, 0.0, width / (NORMAL * np.abs(value)))
-    found = np.full(len(value), NOISY, dtype=object)
-    found[variation <= float(quality.usable)] = CARE
-    found[variation <= float(quality.good)] = GOOD
+    found = np.full(len(value), HIGH, dtype=object)
+    found[variation <= float(levels.medium)] = MEDIUM
+    found[variation <= float(levels.low)] = LOW
     found[spans | unbounded] = NOTHING
     return found
 
@@ -96,10 +97,10 @@ def shown_range(plan: Plan, statistic: Statistic) -> tuple[float, float]:
 
 
 def suppressed(estimates: Mapping[str, Estimate], found: Mapping[str, Marks]) -> dict[str, Estimate]:
-    """Return the numbers without those that are too noisy, or say nothing: these are masked."""
+    """Return the numbers without those whose noise is high, or say nothing: these are masked."""
     left = {}
     for name, estimate in estimates.items():
-        out = np.isin(found[name], (NOISY, NOTHING))
+        out = np.isin(found[name], (HIGH, NOTHING))
         left[name] = Estimate(
             *(np.ma.masked_array(end, np.ma.getmaskarray(np.ma.asarray(end)) | out) for end in estimate)
         )
@@ -113,10 +114,7 @@ def bounded(estimate: Estimate) -> Estimate:
     return Estimate(*(np.ma.masked_invalid(end) for end in estimate))
 
 
-def told(quality: Quality) -> str:
+def told(levels: NoiseLevels) -> str:
     """Say what the marks mean."""
-    good, usable = (f"{float(100 * each):g} %" for each in (quality.good, quality.usable))
-    return (
-        f"Quality, by the coefficient of variation of the noise: good up to {good}, to be used with care up to "
-        f"{usable}, else too noisy."
-    )
+    low, medium = (f"{float(100 * each):g} %" for each in (levels.low, levels.medium))
+    return f"Noise, by its coefficient of variation: low up to {low}, medium up to {medium}, else high."
