@@ -126,7 +126,7 @@ def test_U6_the_rows_are_read_once():
 def test_U6_the_plan_says_that_rows_without_a_key_are_in_no_table():
     schema, query, measured = question(schema_of(False, 1, "add_remove"), (lw.count(),), lw.cube("key", "code"))
     assert left_out(schema, query, measured) == (
-        'Rows whose code is not one of 3 keys are not counted; add other = "…" to count them.',
+        'Rows whose code is not one of 3 keys are not counted, unless the owner of the source declares other = "…".',
         "That holds in all tables, also in those without the column, so that they add up.",
     )
     plain = types.SimpleNamespace(**{**vars(query), "sets": ()})

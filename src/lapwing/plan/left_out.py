@@ -1,6 +1,7 @@
 """What an answer does not count: rows that the declaration leaves out, and people who weigh less than their rows.
 
-Said from public rules alone, for the columns of the question; how many rows it is about is private.
+Said from public rules alone, for the columns of the question; how many rows it is about is private.  What only the
+owner can change is told as such: an analyst may read it, too.
 """
 
 from __future__ import annotations
@@ -12,20 +13,63 @@ from ..measure.kinds import columns_read
 from ..measure.measurement import Measurement
 from ..question.expression import Recode
 from ..question.join import own_columns
-from ..question.query import Query, elementary, quoted
+from ..question.query import All, Compare, Condition, OneOf, Query, elementary, quoted
 from ..question.schema import Column, Schema
 
 
 def left_out(schema: Schema, query: Query, measured: Sequence[Measurement], *, advice: bool = True) -> tuple[str, ...]:
-    """Return a sentence for each rule that leaves out rows, missing values or weight; with advice for the owner."""
+    """Return a sentence for each rule that leaves out rows or missing values; with what the owner may declare."""
     groups = (_unlisted(name, schema.columns[name], name in dict(query.edges), advice=advice) for name in query.by)
     lost = [sentence for sentence in groups if sentence]
     if lost and query.sets:
         lost.append("That holds in all tables, also in those without the column, so that they add up.")
     read = columns_read(schema, query, measured)
     cells = [*_dates(schema, read), *_missing(query, measured), *_unreadable(schema, read, advice=advice)]
-    found = [*lost, *cells, *_people(schema, query, measured)]
-    return tuple(sentence for sentence in dict.fromkeys(found) if sentence)
+    nobody = [] if schema.person is None else ["Rows without a person are not counted."]
+    return tuple(dict.fromkeys([*lost, *cells, *nobody]))
+
+
+def weighed_down(schema: Schema, query: Query, measured: Sequence[Measurement]) -> tuple[str, ...]:
+    """Say who weighs less than their rows, or groups, and over which rows that is; how much it takes away is private.
+
+    Also with k = 1: that nobody has more rows is not declared.  Nothing is said of COUNT(DISTINCT person) without keys.
+    """
+    if schema.person is None:
+        return ()
+    k, found = schema.rows_per_person, []
+    if any(not each.counts_people for each in measured):
+        counted = any(statistic.kind == "count" for statistic in elementary(query.statistics))
+        rows, unlike = f"{k:,} row{'' if k == 1 else 's'}", ": this is not the number of rows" if counted else ""
+        found.append(f"People with more than {rows} weigh as {k:,}, and how much that takes away is not known{unlike}.")
+    if query.by and any(each.counts_people and not each.counts_integers for each in measured):
+        groups = f"{k:,} group{'' if k == 1 else 's'}"
+        found.append(f"People in more than {groups} count as {k:,} in all, and how much that takes away is not known.")
+    if found and query.where is not None:
+        found[-1] += " Weights are computed over the rows that WHERE keeps."
+    return tuple(found)
+
+
+def fixed_keys(schema: Schema, query: Query) -> tuple[str, ...]:
+    """Warn that a number for some keys differs from that in a table of all of them: weights act after WHERE."""
+    names = dict.fromkeys(name for name in _fixed(query.where) if schema.columns[name].keys is not None)
+    if schema.person is None or not names:
+        return ()
+    told = " and ".join(map(shown_name, names))
+    return (
+        f"WHERE fixes {told}: these numbers differ from those for the same keys in a table grouped by {told}. "
+        "Here people weigh by the rows that WHERE keeps, there by their rows of all keys.",
+    )
+
+
+def _fixed(condition: Condition | None) -> Iterator[str]:
+    """Yield the columns that must have a value, or one of a list, wherever the condition is true."""
+    if isinstance(condition, All):
+        for part in condition.parts:
+            yield from _fixed(part)
+    elif isinstance(condition, OneOf) or (
+        isinstance(condition, Compare) and condition.operator == "=" and condition.other is None
+    ):
+        yield condition.column
 
 
 def leaves_out(schema: Schema, query: Query, key: str) -> bool:
@@ -45,7 +89,7 @@ def _unlisted(name: str, column: Column, binned: bool, *, advice: bool = False) 
         rows = f"Rows whose {shown_name(name)} is not its one key"
     if column.kind == "boolean" and listed == 2:
         rows = f"Rows without a value of {shown_name(name)}"
-    remedy = '; add other = "…" to count them' if advice and column.low is None else ""
+    remedy = ', unless the owner of the source declares other = "…"' if advice and column.low is None else ""
     return f"{rows} are not counted{remedy}."
 
 
@@ -81,22 +125,6 @@ def _unreadable(schema: Schema, names: Sequence[str], *, advice: bool) -> Iterat
 
 def _is_ascii(column: Column) -> bool:
     return column.keys is not None and all(str(key).isascii() for key in column.keys)
-
-
-def _people(schema: Schema, query: Query, measured: Sequence[Measurement]) -> Iterator[str]:
-    """Say that rows without a person do not count, and who weighs less than their rows, or groups."""
-    if schema.person is None:
-        return
-    k = schema.rows_per_person
-    if any(not each.counts_people for each in measured):
-        counted = any(statistic.kind == "count" for statistic in elementary(query.statistics))
-        yield (
-            f"People with more than {k:,} row{'' if k == 1 else 's'} weigh as {k:,}"
-            f"{': this is not the number of rows' if counted else ''}."
-        )
-    if query.by and any(each.counts_people and not each.counts_integers for each in measured):
-        yield f"People in more than {k:,} group{'' if k == 1 else 's'} count as {k:,} in all."
-    yield "Rows without a person are not counted."
 
 
 def shown_name(name: str) -> str:

@@ -32,7 +32,7 @@ from ..question.schema import Schema
 from .cell import plan_cell
 from .clipped import Clipped
 from .computed import Computed, expressions
-from .left_out import left_out
+from .left_out import fixed_keys, left_out, weighed_down
 from .plots import plan_chart
 from .several import SeveralTables, several_line, several_rows
 from .silent import half_range, silences
@@ -155,12 +155,18 @@ class Plan:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What will not be counted, by the public rules of the source: a sentence each, with advice for the owner."""
-        return left_out(self.schema, self.query, self.measured)
+        """What will weigh less or not be counted, by the public rules of the source, and what the owner may declare."""
+        fixed = fixed_keys(self.schema, self.query)
+        return (*self.weighed_down, *fixed, *left_out(self.schema, self.query, self.measured))
+
+    @property
+    def weighed_down(self) -> tuple[str, ...]:
+        """Who will weigh less than their rows: a sentence each."""
+        return weighed_down(self.schema, self.query, self.measured)
 
     @property
     def not_counted(self) -> tuple[str, ...]:
-        """The same for readers of the numbers, who cannot change the source: without advice."""
+        """What will not be counted, for readers of the numbers, who cannot change the source."""
         return left_out(self.schema, self.query, self.measured, advice=False)
 
     @property

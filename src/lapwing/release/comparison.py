@@ -96,7 +96,8 @@ class Comparison:
         )
         left = [f"Not compared: {', '.join(self.left_out)}."] if self.left_out else []
         private = [] if self.release.private else ["NOT PRIVATE: made with noise for tests."]
-        return [*private, sure, *left, *self.release.plan.not_counted]
+        plan = self.release.plan
+        return [*plan.weighed_down, *private, sure, *left, *plan.not_counted]
 
     # --- rows and columns ---
 

@@ -271,7 +271,7 @@ def release_cell(
     return parts.cell(
         parts.paragraph(head),
         numbers.html(),
-        parts.paragraph(*more, *legend(release.plan), *release.about, *release.plan.notes, kind="quiet"),
+        parts.paragraph(*more, *legend(plan), *release.about, *plan.not_counted, kind="quiet"),
     )
 
 

@@ -419,8 +419,8 @@ class Release(Afterwards):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know, a sentence each: about the bars, and what is not counted."""
-        return (*self._about_numbers(), *self.plan.not_counted)
+        """What a reader of the numbers should know, a sentence each: who weighs less, the bars, what is not counted."""
+        return (*self.plan.weighed_down, *self._about_numbers(), *self.plan.not_counted)
 
     def _about_numbers(self) -> list[str]:
         bars = f"{percent(self.confidence)} error bars" + (" for all cells at once" if self.simultaneous else "")
@@ -447,13 +447,15 @@ class Release(Afterwards):
 
     def _remarks(self) -> list[str]:
         """Return the lines below a table: what its columns are, and its notes."""
-        return [*legend(self.plan), " ".join(self._about_numbers()), *self.plan.notes]
+        plan = self.plan
+        return [*plan.weighed_down, *legend(plan), " ".join(self._about_numbers()), *plan.not_counted]
 
     @property
     def about(self) -> list[str]:
-        """The lines for a page, beside the notes of the plan: about the bars, and how old a recorded answer is."""
+        """The lines for a page, beside what is not counted: who weighs less, the bars, how old a recorded answer is."""
         old = f"This is the recorded answer of entry {self.entry}. {age(self.recorded_at, self.modified_at)}"
-        return [" ".join(self._about_numbers()), *([old] if self.repeated and not self.evidence else [])]
+        lines = [*self.plan.weighed_down, " ".join(self._about_numbers())]
+        return [*lines, old] if self.repeated and not self.evidence else lines
 
     def to_text(self, most: int | None = None) -> str:
         """Return the answer as text for people: all groups, or the first ones only."""

@@ -382,7 +382,7 @@ def test_a_comparison_has_other_identifiers_than_its_release_and_other_compariso
 
 def test_advice_for_the_owner_of_the_source_is_in_no_file(made, tmp_path):
     answer = made["days"]
-    assert "add other" in str(answer)
+    assert "declares other" in str(answer.plan)
     for each in (answer, answer.difference(by="k", of=0, to=1)):
         each.package(tmp_path / "a", force=True)
         for file in (tmp_path / "a").iterdir():
@@ -390,7 +390,7 @@ def test_advice_for_the_owner_of_the_source_is_in_no_file(made, tmp_path):
             if file.name == "data.xlsx":
                 with zipfile.ZipFile(file) as book:
                     content = b"".join(map(book.read, book.namelist()))
-            assert b"add other" not in content, file.name
+            assert b"declares other" not in content, file.name
         assert "is not one of 2 keys are not counted." in (tmp_path / "a" / README).read_text()
 
 

@@ -149,10 +149,21 @@ def test_html_escapes_labels_and_titles(tmp_path):
 
 # --- what was left out ---
 
-ADVICE = '; add other = "…" to count them'
+ADVICE = ', unless the owner of the source declares other = "…"'
 UNLISTED = f"Rows whose sex is not one of 2 keys are not counted{ADVICE}."
 NOBODY = "Rows without a person are not counted."
+OF_GROUPS = "People in more than 1 group count as 1 in all, and how much that takes away is not known"
+AFTER = "Weights are computed over the rows that WHERE keeps."
 LISTED = {"sex": lw.keys("1", "2"), "h": HOURS, "age": AGE, "b": lw.keys(False, True)}
+
+
+def weighed(k):
+    rows = "row" if k == 1 else "rows"
+    return f"People with more than {k} {rows} weigh as {k}, and how much that takes away is not known"
+
+
+def page_of(made):
+    return made.to_html().replace("&quot;", '"')
 
 
 @pytest.mark.parametrize(
@@ -184,20 +195,31 @@ LISTED = {"sex": lw.keys("1", "2"), "h": HOURS, "age": AGE, "b": lw.keys(False, 
         (
             "SELECT COUNT(*) FROM t",
             {"person": "p", "rows_per_person": 3},
-            ["People with more than 3 rows weigh as 3: this is not the number of rows.", NOBODY],
+            [f"{weighed(3)}: this is not the number of rows.", NOBODY],
         ),
         (
             "SELECT AVG(h) FROM t",
             {"person": "p", "rows_per_person": 1},
-            ["Missing values of h are left out.", "People with more than 1 row weigh as 1.", NOBODY],
+            [f"{weighed(1)}.", "Missing values of h are left out.", NOBODY],
         ),
         ("SELECT COUNT(DISTINCT p) FROM t", {"person": "p", "rows_per_person": 1}, [NOBODY]),
         (
             "SELECT COUNT(DISTINCT p) FROM t GROUP BY sex",
             {"person": "p", "rows_per_person": 1},
-            [UNLISTED, "People in more than 1 group count as 1 in all.", NOBODY],
+            [f"{OF_GROUPS}.", UNLISTED, NOBODY],
         ),
         ("SELECT COUNT(DISTINCT p) FROM t GROUP BY sex", {"person": "p", "rows_per_person": 2}, [UNLISTED, NOBODY]),
+        (
+            "SELECT COUNT(*) FROM t WHERE age > 5",
+            {"person": "p", "rows_per_person": 3},
+            [f"{weighed(3)}: this is not the number of rows. {AFTER}", NOBODY],
+        ),
+        (
+            "SELECT COUNT(DISTINCT p) FROM t WHERE age > 5 GROUP BY b",
+            {"person": "p", "rows_per_person": 1},
+            [f"{OF_GROUPS}. {AFTER}", f"Rows without a value of b are not counted{ADVICE}.", NOBODY],
+        ),
+        ("SELECT COUNT(*) FROM t WHERE age > 5", {}, []),
     ],
 )
 def test_an_answer_says_what_was_left_out_by_public_rules(sql, more, due, tmp_path):
@@ -205,12 +227,16 @@ def test_an_answer_says_what_was_left_out_by_public_rules(sql, more, due, tmp_pa
     plan, made = source.plan(sql, epsilon=5), source.sql(sql, epsilon=5)
     assert list(plan.notes) == plan.to_dict()["notes"] == due
     read = [line.replace(ADVICE, "") for line in due]  # readers cannot change the source
-    assert list(made.notes[-len(due) :] if due else []) == read
+    first = [line for line in read if "takes away" in line]
+    rest = read[len(first) :]
+    assert list(made.notes[: len(first)]) == first
+    assert list(made.notes[-len(rest) :] if rest else []) == rest
     assert made.to_dict()["notes"] == list(made.notes)
-    for text in (str(plan), str(made)):
-        assert [line for line in text.splitlines() if line in due] == due
-    page = made.to_html().replace("&quot;", '"')
-    assert all(line in page for line in read)
+    for text, said in ((str(plan), due), (str(made), read)):
+        assert [line for line in text.splitlines() if line in said] == said
+    numbers = "% error bars"
+    assert all(text.index(line) < text.index(numbers) for text in (str(made), page_of(made)) for line in first)
+    assert all(line in page_of(made) for line in read)
     assert str(made).count("not counted") + str(made).count("left out") == sum(
         "not counted" in line or "left out" in line for line in due
     )
@@ -252,6 +278,33 @@ def test_whatever_the_table_holds_the_note_about_its_encoding_is_the_same(tmp_pa
         notes.append(source.release(lw.count(), by="town", epsilon=1, entropy=EntropyForTests(1)).notes)
         (tmp_path / "t.ledger").unlink()
     assert notes[0] == notes[1] == notes[2]
+
+
+FIXED = (
+    "WHERE fixes {0}: these numbers differ from those for the same keys in a table grouped by {0}. "
+    "Here people weigh by the rows that WHERE keeps, there by their rows of all keys."
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "keys"),
+    [
+        ("sex = '1'", "sex"),
+        ("sex IN ('1', '2') AND age > 5", "sex"),
+        ("age > 5 AND (b AND sex = '1')", "b and sex"),
+        ("h = 5", None),
+        ("sex <> '1'", None),
+        ("sex = '1' OR age > 5", None),
+        ("NOT (sex = '1' AND age > 5)", None),
+        ("sex IS NOT NULL", None),
+    ],
+)
+def test_T52_a_plan_warns_where_a_condition_fixes_a_key_of_people(where, keys, tmp_path):
+    sql = f"SELECT COUNT(*) FROM t WHERE {where}"
+    people = source_of(tmp_path, LISTED, person="p", rows_per_person=3).plan(sql, epsilon=1)
+    assert [note for note in people.notes if "fixes" in note] == ([] if keys is None else [FIXED.format(keys)])
+    rows = source_of(tmp_path, LISTED).plan(sql, epsilon=1)
+    assert not any("fixes" in note for note in rows.notes)
 
 
 def test_with_other_nothing_is_left_out(tmp_path):
