@@ -257,6 +257,34 @@ def test_G4_marks_by_the_coefficient_of_variation():
     assert marks(Estimate(value, np.full(8, -np.inf), value), USUAL).tolist() == [NOTHING] * 8
 
 
+@pytest.mark.parametrize(
+    ("bar", "of_a_difference", "due"),
+    [
+        ((29, 0, 29), False, HIGH),  # a minimum: half of the bar is half of the number, and the longer side all of it
+        ((29, 29, 38), False, LOW),
+        ((29, 29, 40), False, MEDIUM),
+        ((5, 0, 14), False, HIGH),  # a bound of what is possible cuts the shorter side
+        ((2.6, 0.2, 5), False, HIGH),
+        ((2.6, 0.2, 5), True, MEDIUM),  # the noise cannot have made the difference
+        ((-2.6, -5, -0.2), True, MEDIUM),
+        ((2.6, 0, 5.2), True, HIGH),
+        ((2.6, 2, 3.2), True, LOW),
+    ],
+)
+def test_G4_a_mark_looks_at_the_longer_side_of_the_bar_and_for_a_difference_at_0(bar, of_a_difference, due):
+    ends = Estimate(*(np.array([end], dtype=float) for end in bar))
+    assert marks(ends, USUAL, 0.0 if not of_a_difference else -math.inf, 100.0, difference=of_a_difference) == [due]
+
+
+def test_G4_a_difference_is_marked_as_one(tmp_path, frozen_noise):
+    frame = pd.DataFrame({"g": [0] * 500 + [1] * 460 + [2] * 499})
+    source = lw.Source(frame, name="t", columns={"g": lw.keys(range(3))}, epsilon=10, ledger=str(tmp_path / "t.ledger"))
+    made = source.release(lw.count(name="n"), by="g", epsilon="0.2")
+    found = [made.difference(by="g", of=0, to=other).rows[0]["n"] for other in (1, 2)]
+    assert [each["noise"] for each in found] == [MEDIUM, HIGH]
+    assert [each["low"] <= 0 <= each["high"] for each in found] == [False, True]
+
+
 def test_G4_a_mark_depends_on_the_number_and_not_on_how_it_is_shown(tmp_path, frozen_noise):
     frame = pd.DataFrame({"g": [0] * 400 + [1] * 60 + [2] * 3, "x": [5.0] * 463})
     columns = {"g": lw.keys(range(4)), "x": lw.number(0, 10)}

@@ -80,7 +80,10 @@ class Comparison:
         """The mark of each number (claim G4), from its 95 % bar."""
         usual = self.made(Fraction(19, 20), False)
         levels = self.release.plan.schema.noise_levels
-        return {each.name: marks(each.estimate, levels, each.low, each.high) for each in usual}
+        return {
+            each.name: marks(each.estimate, levels, each.low, each.high, difference=each.kind == "difference")
+            for each in usual
+        }
 
     @property
     def left_out(self) -> list[str]:

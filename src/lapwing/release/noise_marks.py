@@ -1,9 +1,9 @@
 """The noise of a released number, in a word, from its value and its 95 % error bar alone.
 
-Claim G4 (marks of noise).  With h the half-width of the 95 % bar of a number v, the mark depends on h/(1.96·|v|), which
-is the coefficient of variation of v where the noise is normal.  It depends on nothing but what was released, and not on
-the confidence or the view in which the number is shown; a number whose bar spans its whole public range has no
-information.
+Claim G4 (marks of noise).  With h the longer side of the 95 % bar of a number v, the mark depends on h/(1.96·|v|), the
+coefficient of variation of v where the noise is normal; a difference whose bar excludes 0 has no high noise.  It
+depends on nothing but what was released, not on the confidence or the view in which the number is shown; a number
+whose bar spans its whole public range has no information.
 Proof: docs/explanation/comparing.md.
 """
 
@@ -30,16 +30,18 @@ NORMAL = 1.96
 Marks = NDArray[Any]
 
 
-def marks(estimate: Estimate, levels: NoiseLevels, low: float = -math.inf, high: float = math.inf) -> Marks:
+def marks(
+    estimate: Estimate, levels: NoiseLevels, low: float = -math.inf, high: float = math.inf, *, difference: bool = False
+) -> Marks:
     """Return the mark of each number, from its 95 % bar; the ends are those of its public range."""
     value, bottom, top = (_filled(end) for end in estimate)
     spans = (bottom <= low) & (top >= high) & (top > bottom)
     unbounded = ~(np.isfinite(bottom) & np.isfinite(top))
     with np.errstate(all="ignore"):
-        width = np.where(unbounded, np.inf, (top - bottom) / 2)
+        width = np.where(unbounded, np.inf, np.maximum(top - value, value - bottom))
         variation = np.where(width == 0, 0.0, width / (NORMAL * np.abs(value)))
     found = np.full(len(value), HIGH, dtype=object)
-    found[variation <= float(levels.medium)] = MEDIUM
+    found[(variation <= float(levels.medium)) | (difference & ((bottom > 0) | (top < 0)))] = MEDIUM
     found[variation <= float(levels.low)] = LOW
     found[spans | unbounded] = NOTHING
     return found

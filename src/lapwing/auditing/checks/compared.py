@@ -137,7 +137,7 @@ def _noise_marks(made: Release) -> Finding:
     for name, estimate in made.at("0.95", simultaneous=False).estimates.items():
         value, low, high = (_filled(end, np.nan) for end in estimate)
         with np.errstate(all="ignore"):
-            variation = (high - low) / 2 / 1.96 / np.abs(value)
+            variation = np.maximum(high - value, value - low) / 1.96 / np.abs(value)
         silent = (low <= 0) & (high >= 10) if name == "mean" else np.isnan(low) | np.isnan(high)
         due = np.where(variation <= float(thresholds.low), "low", "medium")
         due = np.where(variation <= float(thresholds.medium), due, "high")
