@@ -481,9 +481,7 @@ def _file(fields: Any, path: str) -> File:
 def _noise_levels(fields: Any, path: str) -> NoiseLevels:
     """Return up to where a source file calls noise low, and up to where medium."""
     if not isinstance(fields, dict):
-        raise InvalidSource(
-            path, "has noise_levels that are not a table", "Write [noise_levels], and low and medium below."
-        )
+        raise InvalidSource(path, "has noise_levels that are not a table", "Write low and medium below [noise_levels].")
     _refuse_unknown(fields, LEVEL_FIELDS, path, " in [noise_levels]")
     try:
         return noise_levels(**fields)

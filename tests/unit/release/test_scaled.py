@@ -92,7 +92,7 @@ def test_a_scaled_statistic_is_a_view_of_the_plain_one_and_free_beside_it(source
         np.testing.assert_allclose(found, end, rtol=1e-12)
     np.testing.assert_array_equal(ends(both, "m"), ends(scaled))
     np.testing.assert_array_equal(ends(both, "n"), ends(there))
-    assert scaled.qualities["n"].tolist() == there.qualities["n"].tolist()
+    assert scaled.noise_marks["n"].tolist() == there.noise_marks["n"].tolist()
     assert scaled.plan.forecast_rows[0][1].replace('"', "") == shown
 
 
