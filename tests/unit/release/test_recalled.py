@@ -6,6 +6,7 @@ The questions are those of ``test_unchanged``, and others in as many spellings; 
 import json
 from functools import cache
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 import sqlglot
@@ -15,6 +16,7 @@ import lapwing as lw
 from lapwing.errors import LapwingError, UnsupportedQuery
 from lapwing.ledger.entry import canonical_json
 from lapwing.noise.entropy import EntropyForTests
+from lapwing.question.query import StatisticKind
 from lapwing.question.statement import read
 from lapwing.release.pipeline import question
 from lapwing.release.recall import recall, recorded_plan
@@ -92,7 +94,7 @@ def short(text):
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=map(short, PLANS))
-def test_a_question_is_rebuilt_from_its_record(plan):
+def test_T54_a_question_is_rebuilt_from_its_record(plan):
     plan = plan(source())
     record = json.loads(canonical_json(question(plan), "question"))
     again = recorded_plan(plan.schema, SimpleNamespace(question=record, epsilon=plan.epsilon, answer=None))
@@ -110,7 +112,13 @@ def test_a_table_by_a_function_is_found_in_the_set_that_holds_it(tmp_path, froze
     assert (again.entry, again.repeated) == (held.entry, True)
 
 
-def test_every_answer_is_shown_again_from_the_ledger(tmp_path):
+def test_T54_the_questions_have_every_statistic():
+    asked = [plan(source()).query for plan in PLANS.values()]
+    kinds = {each.kind for query in asked for each in query.statistics}
+    assert kinds == {*get_args(StatisticKind)} - {"histogram"}, "which is a count by bins"
+
+
+def test_T54_every_answer_is_shown_again_from_the_ledger(tmp_path):
     asked = source(tmp_path)
     for name, plan in PLANS.items():
         release = release_planned(asked, plan(asked), entropy=EntropyForTests(7))
