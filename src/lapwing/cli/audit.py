@@ -45,7 +45,7 @@ def audit(
     output: Path | None,
     form: str,
 ) -> None:
-    """Check on this machine that Lapwing keeps its promises, in about three minutes.
+    """Check on this machine that Lapwing keeps its promises.  It takes about three minutes.
 
     The checks cover tables and questions drawn at random, exact distributions of whole releases, sensitivities by
     brute force, replay on neighbors with frozen noise, a statistical lower bound on ε from ten million draws, coverage

@@ -41,7 +41,7 @@ _SHOWN_TABLES = 40
 @confidence_option
 @format_option
 def explain(source: str, entry: int, others: tuple[int, ...], confidence: str, form: str) -> None:
-    """Show how ENTRY of the ledger was made: query, SQL, sensitivity, noise, error bars, and the answer.
+    """Show how ENTRY of the ledger was made.  The query, its SQL, sensitivity, noise, error bars, and the answer.
 
     With --with, the answer is the best estimate from both entries; they have the same source, rows and statistics.
 

@@ -61,7 +61,7 @@ def discover(
     confidence: str,
     form: str,
 ) -> None:
-    """Find the keys of COLUMN that many people have: charge ε and δ, and print them with noisy counts.
+    """Find the keys of COLUMN that many people have.  Charge ε and δ, and print them with noisy counts.
 
     This is partition selection, for a column whose keys are not public; declare it by its type, for example type =
     "text".  Keys that few people have are not shown.  The output includes the lines to paste into the source file.
@@ -115,7 +115,7 @@ def bounds(
     dry_run: bool,
     form: str,
 ) -> None:
-    """Find bounds that contain most values of COLUMN: charge ε, and print them with a noisy histogram.
+    """Find bounds that contain most values of COLUMN.  Charge ε, and print them with a noisy histogram.
 
     This is for a numeric column with unknown bounds; declare it by its type, type = "number" or "integer".  Values that
     few rows have are left outside.  With --rows-per-person, find how many rows most people have.  The output includes

@@ -39,7 +39,7 @@ def init(
     form: str,
     **written: Any,
 ) -> None:
-    """Write a source file for TABLE, with its columns, for you to fill in.
+    """Write a source file for TABLE.  It has the columns, for you to fill in.
 
     TABLE is a path or glob of files (CSV, Parquet, JSON lines, Excel, SQLite, DuckDB, Arrow, Stata, SPSS, SAS), a
     folder of Parquet files, or a URL such as postgresql://user@host/database#table.  Bounds and keys are left for you

@@ -45,7 +45,7 @@ class LedgerGroup(click.Group):
 @format_option
 @click.pass_context
 def ledger(ctx: click.Context, where: str, form: str) -> None:
-    """Show or manage a ledger (privacy accountant): the budget and its history.
+    """Show or manage a ledger (privacy accountant).  It has the budget and its history.
 
     FILE is an SQLite file or a source file (.toml), URL a postgresql:// address.  The default command is show.  With
     --server it is the name of a source, and show, verify, head, analysts and requests are for its owners and auditors.
@@ -124,7 +124,7 @@ def create(where: str, epsilon: str, delta: str | None, form: str) -> None:
 @format_option
 @click.pass_obj
 def show(where: str, form: str) -> None:
-    """Show what is left and every entry: when, who, what, ε, and the running total."""
+    """Show what is left and every entry.  When, who, what, ε, and the running total."""
     _show(_open(where), form)
 
 
@@ -161,7 +161,7 @@ def head(where: str, form: str) -> None:
 @format_option
 @click.pass_obj
 def backup(where: str, to: str, head: str | None, form: str) -> None:
-    """Copy the ledger into a new FILE while others use it, check the copy, and print its head.
+    """Copy the ledger into a new FILE while others use it.  Check the copy, and print its head.
 
     FILE is made read-only.  Keep its head elsewhere: it tells whether a copy that is put back is the newest one.
     """
@@ -182,7 +182,7 @@ def backup(where: str, to: str, head: str | None, form: str) -> None:
 @format_option
 @click.pass_obj
 def restore(where: str, backup: str, head: str | None, write_off: bool, form: str) -> None:
-    """Put a backup, FILE, where the ledger was or is; nothing that is known to be spent is spent twice.
+    """Put a backup, FILE, where the ledger was or is.  Nothing that is known to be spent is spent twice.
 
     What the ledger has and the backup lacks would be lost: the command says what it is, and refuses, unless you
     confirm with --write-off that it counts as spent. Where no ledger is left to compare with, nobody knows what was
@@ -213,7 +213,7 @@ def restore(where: str, backup: str, head: str | None, write_off: bool, form: st
 @format_option
 @click.pass_obj
 def total(where: str, epsilon: str, delta: str | None, note: str | None, form: str) -> None:
-    """Set the total ε that may ever be spent, with an entry that everyone can see."""
+    """Set the total ε that may ever be spent.  An entry that everyone can see says so."""
     _tell(_own(where, _BY_OWNER).set_total(epsilon, delta, note), form)
 
 
@@ -269,7 +269,7 @@ def requests(ctx: click.Context, form: str) -> None:
 @format_option
 @click.pass_obj
 def grant(where: str, number: int, cap: str | None, note: str | None, form: str) -> None:
-    """Grant the request of this NUMBER: the analyst's cap is now what was asked for, or less."""
+    """Grant the request of this NUMBER.  The analyst's cap is now what was asked for, or less."""
     _tell(_decided(where, "grant", number, cap, note), form)
 
 

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -49,23 +49,23 @@ _REFUSED = RequestError, BudgetExceeded, NotAllowed, NotSignedIn
 
 
 class Commands(click.Group):
-    """A group that turns a LapwingError into its message and exit status, in the format asked for."""
+    """A group that turns an error, also of how a command is written, into its message and exit status."""
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **more)
+        except click.UsageError as error:
+            _refuse_usage(error, None)
 
     def invoke(self, ctx: click.Context) -> Any:
         _prepare()
         try:
             return super().invoke(ctx)
-        except (LapwingError, click.UsageError) as error:
-            usage = isinstance(error, click.UsageError)
-            message = error.format_message() if isinstance(error, click.UsageError) else _with_notes(str(error), error)
-            if ctx.meta.get("lapwing.format") == "json":
-                name = "UsageError" if usage else type(error).__name__
-                click.echo(json.dumps({"error": name, "message": message}, ensure_ascii=False), err=True)
-            elif usage:
-                raise
-            else:
-                click.echo(f"lapwing: {message}", err=True)
-            sys.exit(2 if usage or isinstance(error, _REFUSED) else 1)
+        except click.UsageError as error:
+            _refuse_usage(error, ctx.meta.get("lapwing.format"))
+        except LapwingError as error:
+            _tell(type(error).__name__, _with_notes(str(error), error), ctx.meta.get("lapwing.format"))
+            sys.exit(2 if isinstance(error, _REFUSED) else 1)
         except KeyboardInterrupt as error:
             click.echo(_with_notes("Interrupted.", error), err=True)
             sys.exit(130)  # 1 means that something failed
@@ -74,6 +74,25 @@ class Commands(click.Group):
         except OSError as error:
             click.echo(f"lapwing: the output could not be written ({error.strerror})", err=True)
             sys.exit(1)
+
+
+def _refuse_usage(error: click.UsageError, form: str | None) -> NoReturn:
+    """Say in one sentence how a command is written wrongly, and where it says how it is written."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        raise error
+    message = error.format_message()
+    if re.match(r"[a-z]+ ", message):
+        message = message[0].upper() + message[1:]
+    message = message if message[-1:] in (".", "?") else f"{message}."
+    command = "lapwing" if error.ctx is None else " ".join(["lapwing", *error.ctx.command_path.split()[1:]])
+    _tell("UsageError", message if form == "json" else f"{message}  See `{command} --help`.", form)
+    sys.exit(2)
+
+
+def _tell(name: str, message: str, form: str | None) -> None:
+    """Print an error: one line for people, or one JSON object for programs."""
+    text = json.dumps({"error": name, "message": message}, ensure_ascii=False)
+    click.echo(text if form == "json" else f"lapwing: {message}", err=True)
 
 
 def _with_notes(message: str, error: BaseException) -> str:
@@ -129,7 +148,7 @@ for command in _COMMANDS:
 )  # fmt: skip
 @click.option("--fast", is_flag=True, help="Do not pause between the steps, as on anything but a terminal.")
 def demo(folder: Path, fast: bool) -> None:
-    """A tour: two attacks, then visits of 100,000 invented people, released until the budget is spent."""
+    """Tour: two attacks, and releases until the budget is spent.  The visits are those of 100,000 invented people."""
     from .demo import tell
 
     tell(console(), folder, fast)
@@ -239,7 +258,7 @@ def _both(sensitivity: str | None, epsilon: str | None) -> tuple[str, str]:
 @confidence_option
 @format_option
 def error(sensitivity: str | None, epsilon: str | None, cells: int, confidence: str, form: str) -> None:
-    """Show the error of the Laplace mechanism before any data is read.
+    """Show the error of the Laplace mechanism.  No data is read.
 
     \b
     lapwing error --sensitivity 2 --epsilon 0.1 --cells 3143
@@ -291,7 +310,7 @@ def _error_facts(real: Error, whole: DiscreteLaplace, cells: int, confidence: st
 def sensitivity(
     name: str | None, low: str | None, high: str | None, rows: int | None, neighbors: Neighbors | None, form: str
 ) -> None:
-    """Explain the sensitivity NAME: claim, formula, value and a pair of neighbors that attains it.
+    """Explain the sensitivity NAME.  Claim, formula, value and a pair of neighbors that attains it.
 
     Without NAME, list the catalogue.
 

@@ -50,7 +50,7 @@ def package(
     confidence: str,
     form: str,
 ) -> None:
-    """Write the answer of ENTRY of the ledger to a folder that can be handed over.
+    """Write the answer of ENTRY to a folder to hand over.
 
     The folder has the numbers as CSV, Parquet, SDMX-CSV and Excel, what they are as CSVW metadata, a data package and a
     record for the registry of deployments of differential privacy, a report to read, and a README.txt with checksums.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--withdraw", type=int, metavar="REQUEST", help="Take an open request of yours back.")
 @format_option
 def request(source: str, cap: str | None, reason: str | None, withdraw: int | None, form: str) -> None:
-    """Ask the owner of SOURCE on a server for a higher cap, or list what you have asked for.
+    """Ask the owner of SOURCE on a server for a higher cap.  Or list what you have asked for.
 
     \b
     lapwing --server https://stats.example request visits

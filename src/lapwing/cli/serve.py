@@ -43,7 +43,7 @@ _access: Decorator = click.option(
     "--audit-report", metavar="FILE", help="Show owners and auditors what `lapwing audit --format json` wrote."
 )
 def serve(sources: Sequence[str], config: str | None, **given: Any) -> None:
-    """Serve sources over HTTP: analysts ask, and the data stays here.
+    """Serve sources over HTTP.  Analysts ask, and the data stays here.
 
     Say first who may ask, with `lapwing access invite`.  Only this machine can reach the server, unless you give a
     certificate or say that a proxy ends TLS.
@@ -72,7 +72,7 @@ def _server(module: str) -> Any:
 
 @click.group()
 def access() -> None:
-    """Say who may ask the sources of a server: invite people, list them, revoke tokens.
+    """Say who may ask the sources of a server.  Invite people, list them, revoke tokens.
 
     \b
     lapwing access invite olga visits.toml --role owner
@@ -107,7 +107,7 @@ def invite(
     config: str | None,
     form: str,
 ) -> None:
-    """Give PERSON a role for SOURCEs, and print a token; it is shown only now.
+    """Give PERSON a role for SOURCEs, and print a token.  It is shown only now.
 
     Give the token to the person in a way that nobody else can read.  Invite again to replace a lost one.
 
@@ -174,7 +174,7 @@ def _opened_access(access: str | None, config: str | None) -> Access:
 @_config
 @format_option
 def list_people(access: str | None, config: str | None, form: str) -> None:
-    """List who has which role, and which tokens there are; never a token itself."""
+    """List who has which role, and which tokens there are.  No token itself is shown."""
     opened = _opened_access(access, config)
     roles, tokens = opened.roles(), opened.tokens()
     if form == "json":
@@ -205,7 +205,7 @@ def _state(token: dict[str, Any]) -> str:
 @_config
 @format_option
 def revoke(person: str, token: str | None, access: str | None, config: str | None, form: str) -> None:
-    """Revoke the tokens of PERSON at once, and take all roles; what they were charged stays in the ledger."""
+    """Revoke the tokens of PERSON at once, and take all roles.  What they were charged stays in the ledger."""
     opened = _opened_access(access, config)
     numbers = [each["number"] for each in opened.tokens(person) if token in (None, each["number"])]
     if token is not None and not numbers:
@@ -226,7 +226,7 @@ def revoke(person: str, token: str | None, access: str | None, config: str | Non
 @_config
 @format_option
 def backup(to: str, access: str | None, config: str | None, form: str) -> None:
-    """Copy the record of people into a new FILE while servers use it; copy the ledgers, too."""
+    """Copy the record of people into a new FILE while servers use it.  Copy the ledgers, too."""
     count = _server("backup").back_up_access(_opened_access(access, config).store, to)
     if form == "json":
         print_json(file=to, people=count)

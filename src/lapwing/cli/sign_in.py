@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command(name="sign-in")
 @format_option
 def sign_in(form: str) -> None:
-    """Sign in to a server with your organisation's account: in a browser, on this or any other device.
+    """Sign in to a server with your organisation's account.  You do so in a browser, on this or any other device.
 
     Prints an address and a code, and waits until you have signed in there.  The token that you get lasts 12 hours; it
     is kept in a file that you alone can read, for this server.  LAPWING_TOKEN and --token-file come before it.
@@ -47,7 +47,7 @@ def _tell(asked: Prompt) -> None:
 @click.command(name="sign-out")
 @format_option
 def sign_out(form: str) -> None:
-    """Sign out of a server: its token is revoked there, and deleted here."""
+    """Sign out of a server.  Its token is revoked there, and deleted here."""
     from ..client.sign_in import sign_out as end
 
     url = named_server()

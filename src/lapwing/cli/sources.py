@@ -27,7 +27,7 @@ _MOST_KEYS = 20
 @click.option("--example", type=int, metavar="N", help="Also print N invented rows, to try questions on.")
 @format_option
 def sources(name: str | None, example: int | None, form: str) -> None:
-    """List the sources of a server that you may use, with your roles and what is left to spend.
+    """List the sources of a server that you may use.  Each with your roles, and what is left to spend.
 
     With NAME, print what is public about one: who is protected, and for each column what it holds, its bounds and its
     keys.  Invented rows are made of these declarations alone: their numbers say nothing about the data.  Nothing is
@@ -61,7 +61,7 @@ def sources(name: str | None, example: int | None, form: str) -> None:
 @click.argument("name")
 @format_option
 def history(name: str, form: str) -> None:
-    """List what you were charged for in the source NAME of a server, without the answers.
+    """List what you were charged for in a server's source NAME.  The answers are not shown.
 
     The answer of an entry is there to be shown again, at no charge: `explain`, `plot` and `package`.
 

@@ -196,8 +196,8 @@ def _left(source: AnySource) -> str:
 @comparing_options
 @click.option(
     "--output", metavar="PATH",
-    help="Write to a new file; without --format, its extension decides (.csv, .json, .parquet, .html; a chart: .svg, "
-    ".png, .vl.json).  Or write Parquet files to a folder: an empty one, or a new one whose name ends with a slash.",
+    help="Write to a new file; without --format, its extension decides (.csv, .json, .parquet, .xlsx, .html; a chart: "
+    ".svg, .png, .vl.json).  Or write Parquet files to a folder: an empty one, or a new one ending in a slash.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Write over a file that exists.")
 @confidence_option
@@ -220,7 +220,7 @@ def release(
     confidence: str,
     form: str,
 ) -> None:
-    """Release statistics: charge ε to the ledger, and print noisy numbers with error bars (confidence intervals).
+    """Release statistics: charge ε, and print noisy numbers.  Each has an error bar (confidence interval).
 
     The same question at the same ε is answered from the ledger, at no charge, also with another HAVING, ORDER BY or
     LIMIT: these cut the released answer.
@@ -232,6 +232,8 @@ def release(
     lapwing release visits.toml "SELECT ward, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY n DESC LIMIT 3" --epsilon 1
     lapwing release visits.toml "SELECT ward, sex, COUNT(*) FROM visits GROUP BY ROLLUP (ward, sex)" --epsilon 1
     """
+    if rounded and not nonnegative:
+        raise click.UsageError("--rounded needs --nonnegative")
     opened = opened_source(source)
     asked: dict[str, Any] = {"epsilon": epsilon, "weights": _split(weights), "objective": objective}
     asked["intervals"] = not no_intervals
@@ -240,6 +242,10 @@ def release(
             raise click.UsageError("--nonnegative is biased: leave it out of comparisons")
         try_on_zeros(compare, opened.plan(sql, **asked))
     form = _form(form, output, force, opened, source)
+    if form == "xlsx":
+        from ..exports.package import check_sheet
+
+        check_sheet(opened.plan(sql, **asked).groups)
     if form in CHARTS:
         try_on_zeros(_chart(compare, form), opened.plan(sql, **asked))
     with asking() as progress:
@@ -281,7 +287,7 @@ def _form(form: str, output: str | None, force: bool, opened: AnySource, source:
     if chosen:
         return form
     endings = {".vl.json": "vega-lite", ".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html"}
-    endings |= {".svg": "svg", ".png": "png", ".txt": "table"}
+    endings |= {".xlsx": "xlsx", ".svg": "svg", ".png": "png", ".txt": "table"}
     found = next((form for ending, form in endings.items() if file.name.endswith(ending)), None)
     if found is None:
         raise click.UsageError(f"{output} ends in none of {', '.join(endings)}: rename it, or give --format")
@@ -362,6 +368,11 @@ def _put(made: Release | Comparison, form: str, output: str, progress: Any) -> N
         made.to_parquet(output, progress)
     elif form == "csv":
         made.to_csv(output, progress)
+    elif form == "xlsx":
+        from ..exports.package import Packing
+
+        with in_place_of(output) as file:
+            Packing(made, False).workbook(file)
     elif form in CHARTS:
         write_chart(made.plot(), form, output, made.entry)
     else:

@@ -85,7 +85,11 @@ class Packing:
 
     def xlsx(self, folder: Path) -> None:
         """Write the workbook."""
-        write_workbook(self.answer, self.columns, self.answer.pieces(), folder / "data.xlsx")
+        self.workbook(folder / "data.xlsx")
+
+    def workbook(self, file: Path) -> None:
+        """Write the workbook to a file."""
+        write_workbook(self.answer, self.columns, self.answer.pieces(), file)
 
     def html(self, folder: Path) -> None:
         """Write the report."""
@@ -169,11 +173,10 @@ def package(
 def _possible(answer: Answer, only: str | Sequence[str]) -> list[str]:
     """Return the formats to write; one that is impossible is refused if it was named, and left out if it was not."""
     wanted, refusals = _wanted(only), {}
-    if len(answer) > MOST_ROWS:
-        refusals["xlsx"] = InvalidRequest(
-            f"A sheet of Excel holds {MOST_ROWS:,} groups, and the answer has {len(answer):,}",
-            "Leave out xlsx, or package some groups: answer.cut(…).",
-        )
+    try:
+        check_sheet(len(answer))
+    except InvalidRequest as refusal:
+        refusals["xlsx"] = refusal
     if answer.entry is None:
         refusals["registry"] = InvalidRequest(
             "The answer is public, without noise: there is nothing to register", "Leave out registry."
@@ -182,6 +185,15 @@ def _possible(answer: Answer, only: str | Sequence[str]) -> list[str]:
         if only and name in wanted:
             raise refusal
     return [name for name in wanted if name not in refusals]
+
+
+def check_sheet(groups: int) -> None:
+    """Refuse a workbook of more groups than a sheet holds."""
+    if groups > MOST_ROWS:
+        raise InvalidRequest(
+            f"A sheet of Excel holds {MOST_ROWS:,} groups, and the answer has {groups:,}",
+            "Leave out xlsx, or package some groups: answer.cut(…).",
+        )
 
 
 def names_of(only: str | Sequence[str] = ()) -> list[str]:

@@ -151,7 +151,7 @@ def test_a_refusal_has_status_2_and_costs_nothing(visits):
 
 
 def test_a_name_for_others_that_was_found_is_not_taken_and_the_answer_is_shown(visits):
-    assert "give --other a name" in run("discover", visits, "diagnosis", *KEYS, "--other", "", status=2).stderr
+    assert "Give --other a name" in run("discover", visits, "diagnosis", *KEYS, "--other", "", status=2).stderr
     shown = run("discover", visits, "diagnosis", *KEYS, "--other", "flu")
     assert '"flu" is one of the keys found: give --other another name' in shown.stderr
     assert 'keys = ["asthma", "flu"]\n' in shown.stdout

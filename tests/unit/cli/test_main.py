@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -24,6 +25,41 @@ def test_every_command_has_help_with_an_example_or_a_title():
         "noise", "package", "plan", "plot", "release", "request", "sensitivity", "serve", "sign-in", "sign-out",
         "sources",
     }  # fmt: skip
+
+
+def summaries(group, path=()):
+    longest = max(map(len, group.commands))
+    for name, command in group.commands.items():
+        yield " ".join((*path, name)), command.get_short_help_str(80 - 8 - longest)
+        if isinstance(command, click.Group):
+            yield from summaries(command, (*path, name))
+
+
+def test_every_summary_fits_a_line_of_80_columns():
+    assert [name for name, summary in summaries(cli.main) if summary.endswith("...")] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["release", "--nope", "x"],
+            "lapwing: No such option '--nope'. Did you mean '--force'?  See `lapwing release --help`.",
+        ),
+        (["release"], "lapwing: Missing argument 'SOURCE'.  See `lapwing release --help`."),
+        (
+            ["plan", "x.toml", "a"],
+            "lapwing: Give --epsilon, or --error to see the ε it needs.  See `lapwing plan --help`.",
+        ),
+        (["nope"], "lapwing: No such command 'nope'. Did you mean 'noise'?  See `lapwing --help`."),
+        (["--nope"], "lapwing: No such option '--nope'.  See `lapwing --help`."),
+        (["noise"], "lapwing: "),
+    ],
+)
+def test_a_command_that_is_written_wrongly_is_told_in_one_voice(words, said):
+    told = run(*words, status=2).stderr
+    assert told.startswith(said)
+    assert told.count("\n") == 1
 
 
 def test_noise_draws_integers():
@@ -108,7 +144,7 @@ def test_sensitivity_lists_the_catalogue():
         (["noise", "--scale", "10", "--size", "-1"], "Size -1"),
         (["noise"], "--sensitivity and --epsilon"),
         (["noise", "--scale", "1", "--epsilon", "1"], "either --scale"),
-        (["noise", "5", "--scale", "1"], "with VALUEs"),
+        (["noise", "5", "--scale", "1"], "With VALUEs"),
         (["noise", "nan", "--sensitivity", "1", "--epsilon", "1"], "not finite"),
         (["noise", "abc", "--sensitivity", "1", "--epsilon", "1"], "VALUE"),
         (["noise", "5", "--sensitivity", "1", "--epsilon", "1", "--confidence", "2"], "Probability"),
@@ -118,7 +154,7 @@ def test_sensitivity_lists_the_catalogue():
         (["noise", "--scale", "1", "--size", "1000000000000000000"], "memory can hold"),
         (["error", "--sensitivity", "1", "--epsilon", "1", "--cells", "1" + "0" * 400], "from 1 to 10^18"),
         (["sensitivity", "mean", "--high", "1e400"], "Bounds"),
-        (["sensitivity", "--low", "5"], "name the sensitivity"),
+        (["sensitivity", "--low", "5"], "Name the sensitivity"),
         (["noise", "5", "--sensitivity", "1", "--epsilon", "0"], "0 < ε ≤ 1000"),
         (["error", "--sensitivity", "1"], "--sensitivity and --epsilon"),
         (["error", "--sensitivity", "1", "--epsilon", "1", "--cells", "0"], "cells = 0"),

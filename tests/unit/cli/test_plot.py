@@ -113,13 +113,13 @@ def test_plot_draws_the_ledger_and_plan_draws_the_error(visits, tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ([], "give the number of an ENTRY, or --ledger"),
-        (["2", "--ledger"], "give the number of an ENTRY, or --ledger"),
+        ([], "Give the number of an ENTRY, or --ledger"),
+        (["2", "--ledger"], "Give the number of an ENTRY, or --ledger"),
         (["--ledger", "--kind", "bars"], "are for an ENTRY"),
         (["--ledger", "--share"], "are for an ENTRY"),
-        (["2", "--difference", "ward=north"], "write --difference KEY=OF,TO"),
+        (["2", "--difference", "ward=north"], "Write --difference KEY=OF,TO"),
         (["2", "--difference", "ward=north,x"], "one of north, south, harbour"),
-        (["2", "--share", "--total", "ward"], "give one of --share and --total"),
+        (["2", "--share", "--total", "ward"], "Give one of --share and --total"),
         (["2", "--output", "x.pdf"], "ends in none of .svg, .png, .vl.json, .html"),
         (["2", "--output", "visits.toml"], "ends in none of"),
         (["9", "--output", "x.svg"], "entry is the number of a release"),

@@ -58,8 +58,8 @@ def test_a_dry_run_reads_and_charges_nothing(source, tmp_path):
 
 
 def test_what_is_refused(source):
-    assert "give a COLUMN, or --rows-per-person" in run("bounds", source, "--epsilon", "1", status=2).stderr
-    assert "give a COLUMN, or" in run("bounds", source, "x", *FIND, status=2).stderr
+    assert "Give a COLUMN, or --rows-per-person" in run("bounds", source, "--epsilon", "1", status=2).stderr
+    assert "Give a COLUMN, or" in run("bounds", source, "x", *FIND, status=2).stderr
     assert "--share needs" in run("bounds", source, "x", "--epsilon", "1", "--share", "0.5", status=2).stderr
     assert "share" in run("bounds", source, *FIND, "--share", "7", status=2).stderr
     assert "--rows-per-person" in run("bounds", source, "x", "--epsilon", "1", status=2).stderr

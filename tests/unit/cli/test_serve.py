@@ -72,8 +72,8 @@ def test_an_operator_has_no_source(record):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("ana", "--role", "analyst"), "name the SOURCEs"),
-        (("oscar", "{}", "--role", "operator"), "name the SOURCEs"),
+        (("ana", "--role", "analyst"), "Name the SOURCEs"),
+        (("oscar", "{}", "--role", "operator"), "Name the SOURCEs"),
         (("ana", "{}", "--role", "analyst"), "--cap 1"),
         (("Ana", "{}", "--role", "owner"), "small letters"),
         (("ana", "{}", "--role", "owner", "--days", "9999"), "days"),

@@ -241,7 +241,7 @@ def test_init_then_plan(tmp_path, monkeypatch):
 
 def test_an_output_of_an_unknown_kind_is_refused_before_anything_is_charged(visits, tmp_path):
     asked = ("release", visits, "SELECT MEDIAN(cost) FROM visits", "--epsilon", "0.1", "--output")
-    assert "ends in none of .vl.json, .csv" in run(*asked, str(tmp_path / "out.xlsx"), status=2).stderr
+    assert "ends in none of .vl.json, .csv" in run(*asked, str(tmp_path / "out.ods"), status=2).stderr
     run(*asked, str(tmp_path / "out.txt"))
     assert "median_cost" in (tmp_path / "out.txt").read_text()
 
@@ -283,3 +283,23 @@ def test_explain_has_the_names_of_the_question(visits):
     assert "is shown as mean_cost" not in text
     shown = json.loads(run("explain", visits, "2", "--format", "json").stdout)["release"]["rows"][0]
     assert list(shown) == ["place", "visits", "mean_cost"]
+
+
+@pytest.mark.usefixtures("frozen_noise")
+def test_a_release_is_written_as_a_workbook_with_the_numbers_that_are_shown(visits, tmp_path):
+    told = json.loads(run("release", visits, ASKED, "--epsilon", "1", "--format", "json").stdout)
+    out = tmp_path / "out.xlsx"
+    assert "Wrote" in run("release", visits, ASKED, "--epsilon", "1", "--output", str(out)).stderr
+    sheet = pd.read_excel(out, sheet_name="data", engine="openpyxl")
+    assert sheet["n"].tolist() == [row["n"]["value"] for row in told["rows"]]
+    assert sheet["ward"].tolist() == [row["ward"] for row in told["rows"]]
+    run("release", visits, ASKED, "--epsilon", "1", "--output", str(out), status=2)
+    run("release", visits, ASKED, "--epsilon", "1", "--output", str(out), "--share", "--force")
+    assert pd.read_excel(out, sheet_name="data", engine="openpyxl")["n"].between(0, 1).all()
+
+
+def test_rounded_says_that_it_needs_nonnegative_before_anything_is_charged(visits, tmp_path):
+    assert (
+        "--rounded needs --nonnegative" in run("release", visits, ASKED, "--epsilon", "1", "--rounded", status=2).stderr
+    )
+    assert not (tmp_path / "visits.ledger").exists()
