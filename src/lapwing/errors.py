@@ -291,7 +291,7 @@ class NoLedger(RequestError):
             )
         source, total = of_source
         if total is None:
-            return f"{told} {no_total(str(source))}"
+            return f"{no_total(str(source))} {told}"
         return f"{told} If there was none, the first release makes one with ε = {total}."
 
 

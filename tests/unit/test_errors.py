@@ -106,10 +106,10 @@ EXAMPLES = [
     ),
     (
         errors.NoLedger("visits.ledger", "visits", None),
-        'There is no ledger at "visits.ledger". Nothing was charged. If there was one, restore a backup before '
-        'anything is released: a new ledger would begin with the full budget. Source "visits" gives no total ε, the ε '
-        "that may ever be spent: give it, for example by lw.Source(…, epsilon=1) in Python, or by the line epsilon = "
-        "1 in a source file.",
+        'Source "visits" gives no total ε, the ε that may ever be spent: give it, for example by '
+        "lw.Source(…, epsilon=1) in Python, or by the line epsilon = 1 in a source file. There is no ledger at "
+        '"visits.ledger". Nothing was charged. If there was one, restore a backup before anything is released: a new '
+        "ledger would begin with the full budget.",
     ),
     (
         errors.NoLedger("/srv/a folder with a name that is long/another one/visits.ledger", "visits", "3"),
