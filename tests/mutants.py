@@ -2558,15 +2558,16 @@ MUTANTS = (
         "T25",
         "doors/server",
         "server/asking.py",
-        "release_planned(self.served.source, self.plan, analyst=self.person)",
-        "release_planned(self.served.source, self.plan, analyst=None)",
+        "release_planned(self.served.source, self.plan, analyst=self.person, progress=progress)",
+        "release_planned(self.served.source, self.plan, analyst=None, progress=progress)",
     ),
     Mutant(
         "a question that was answered is computed and charged again by the server",
         "T27",
         "doors/server",
         "server/asking.py",
-        "        return self._shown(release_planned(self.served.source, self.plan, analyst=self.person))\n",
+        "        return self._shown("
+        "release_planned(self.served.source, self.plan, analyst=self.person, progress=progress))\n",
         "        statistics, named = self.asking.arguments()\n"
         '        named["where"] = f"x <= {10 + len(self.served.ledger.entries())}"\n'
         "        asked = dict(epsilon=self.asking.epsilon, analyst=self.person, **named)\n"
@@ -2635,8 +2636,8 @@ MUTANTS = (
         "T46",
         "doors/server",
         "server/work.py",
-        "    check()\n    return _answered(inquiry, inquiry.released())\n",
-        "    return _answered(inquiry, inquiry.released())\n",
+        "    leave.check()\n    return _answered(inquiry, inquiry.released(leave.go_on))\n",
+        "    return _answered(inquiry, inquiry.released(leave.go_on))\n",
     ),
     Mutant(
         "the log of the server has addresses in place of templates",

@@ -95,7 +95,7 @@ async def answer_or_job(request: Request, inquiry: Inquiry, seconds: float) -> A
     """Release what is asked and return the answer; or, if it takes longer than this, the job that it has become."""
     parts = parts_of(request)
     leave = parts.jobs.leave(inquiry)
-    task = parts.work.begin(inquiry, leave.check)
+    task = parts.work.begin(inquiry, leave)
     done, _ = await asyncio.wait({task}, timeout=seconds)
     return task.result() if done else await parts.jobs.adopt(inquiry, leave, task)
 
@@ -181,7 +181,7 @@ def _job_result(request: Request, job: str) -> Response:
 
 
 def cancel_job(request: Request, job: str) -> Response:
-    """Cancel a job of mine; what was charged stays charged, and its answer is still recorded."""
+    """Cancel a job of mine; it is not computed any more, and what was charged stays charged."""
     return json_response(parts_of(request).jobs.cancel(caller_of(request).person, request.path_params["source"], job))
 
 

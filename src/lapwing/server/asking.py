@@ -17,14 +17,15 @@ from .. import exact
 from ..errors import ConflictingParameters, MissingParameter, TooLarge
 from ..exact import NANO
 from ..ledger.chain import question_key
-from ..ledger.entry import canonical_json
+from ..ledger.entry import Entry, canonical_json
 from ..ledger.listing import MOST
+from ..measure.cells import Progress
 from ..plan.asked import plan_asked
 from ..plan.plan import Plan
 from ..question.cut import WHOLE
 from ..question.sets import MOST_TABLES
 from ..question.statistic_json import keys_of, statistic_of, weights_of
-from ..release.pipeline import question, unnamed
+from ..release.pipeline import as_recorded, question, unnamed
 from ..release.result import Release
 from ..release.reuse import known_answer
 from ..source import release_planned
@@ -154,8 +155,13 @@ class Inquiry:
     @property
     def key(self) -> str:
         """What is equal for equal questions: the key of the ledger, with the name of the source."""
-        nano = int(self.plan.epsilon * NANO)
-        return f"{self.served.name}\n{question_key(nano, 0, canonical_json(question(self.plan), 'question'))}"
+        return key_of(self.served, self.plan.epsilon, question(self.plan))
+
+    @property
+    def charged(self) -> Entry | None:
+        """The entry by which it was charged before; None if it was not."""
+        plan, kept = replace(self.plan, shown=WHOLE), self.served.ledger
+        return kept.find(as_recorded(plan, kept), plan.epsilon) if plan.parts else None
 
     def known(self) -> Release | None:
         """Return the recorded answer, None if there is none; it costs nothing."""
@@ -186,9 +192,9 @@ class Inquiry:
                 "No row was read and nothing was charged. Ask the owner for a cap.",
             )  # fmt: skip
 
-    def released(self) -> Release:
+    def released(self, progress: Progress | None = None) -> Release:
         """Release it as it was planned: charge, read, noise, record."""
-        return self._shown(release_planned(self.served.source, self.plan, analyst=self.person))
+        return self._shown(release_planned(self.served.source, self.plan, analyst=self.person, progress=progress))
 
     def _shown(self, release: Release) -> Release:
         """Return the view that is asked for."""
@@ -199,6 +205,11 @@ class Inquiry:
         """Return the answer for JSON: as the command line prints it, or as a client takes it."""
         release = with_left(self.served, release, self.person)
         return recorded(self.served, release) if self.asking.record else release.to_dict()
+
+
+def key_of(served: Served, epsilon: Fraction, asked: Any) -> str:
+    """Return what is equal for equal questions to a source, also as an entry of the ledger has them."""
+    return f"{served.name}\n{question_key(int(epsilon * NANO), 0, canonical_json(asked, 'question'))}"
 
 
 def viewed(release: Release, simultaneous: bool, nonnegative: bool, suppress: bool, rounded: bool = False) -> Release:

@@ -3,21 +3,24 @@
 A job is written down before it begins, and belongs to the server that wrote it for as long as that server lives.  Every
 server takes up the jobs of its sources whose server does not live any more: what was charged is completed at no charge.
 A job that three servers have begun and not ended is not begun again: it may be what ended them.
-A cancelled job is not refunded: if it was charged, its answer is still recorded.  Just before a charge, the record says
-whether the job is still open, still this server's, and its token valid: several servers may have one record.
+A cancelled job is not refunded: its computing ends, and if it was charged, the same question completes it at no charge.
+Just before a charge, the record says whether the job is still open, still this server's, and its token valid: several
+servers may have one record.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
+from contextlib import suppress
 from typing import Any
 
 import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 
 from ..engine.table import COMPLETE
-from ..errors import LapwingError
+from ..errors import EngineError, LapwingError
 from ..noise.entropy import SYSTEM
 from .access import Access
 from .asking import Inquiry, ReleaseBody
@@ -57,15 +60,33 @@ class TooManyJobs(Refusal):
         super().__init__(429, "ServerError", message)
 
 
+LOOKED_UP_EVERY = 1.0
+"""After how many seconds it is looked up again whether a job was cancelled."""
+
+
+class Cancelled(EngineError):
+    """The computing of a question was ended."""
+
+
 class Leave:
-    """Whether a question may still be charged; it gets the number of its job when it becomes one."""
+    """Whether a question may be charged and computed; it gets the number of its job when it becomes one."""
 
     def __init__(self, jobs: Jobs, inquiry: Inquiry, job: str | None = None) -> None:
         self._jobs, self._inquiry, self.job = jobs, inquiry, job
+        self._looked_up = 0.0
 
     def check(self) -> None:
         """Refuse it if its job was cancelled or taken over, or its person may not ask it any more."""
         self._jobs.check(self._inquiry, self.job)
+
+    def go_on(self, share: float) -> None:
+        """End the computing of a job that was cancelled, by whichever server."""
+        now = time.monotonic()
+        if self.job is None or now - self._looked_up < LOOKED_UP_EVERY:
+            return
+        self._looked_up = now
+        if self._jobs.is_cancelled(self.job):
+            raise Cancelled(self._inquiry.served.name, "is not read any more: the job was cancelled", COMPLETE, "")
 
 
 class Jobs:
@@ -146,7 +167,7 @@ class Jobs:
         return taken
 
     def _begin(self, job: str, inquiry: Inquiry, *, resumed: bool = False) -> None:
-        task = self._work.begin(inquiry, Leave(self, inquiry, job).check)
+        task = self._work.begin(inquiry, Leave(self, inquiry, job))
         self._follow(job, inquiry, task, resumed=resumed)
 
     def _follow(self, job: str, inquiry: Inquiry, task: asyncio.Task[Answered], *, resumed: bool = False) -> None:
@@ -156,6 +177,8 @@ class Jobs:
             try:
                 try:
                     fields: Row = {"state": "done", "entry": (await task).entry}
+                except Cancelled:
+                    return
                 except Stopping:  # it stays open, and is begun again when a server starts
                     fields = {"attempts": jobs.c.attempts - 1}
                 except Exception as error:
@@ -229,6 +252,13 @@ class Jobs:
                 raise Refusal(409, "ServerError", "The job was cancelled before it was charged.")
         if not self._access.may_still_ask(inquiry.person, inquiry.token, inquiry.served.name):
             raise not_allowed()
+
+    def is_cancelled(self, job: str) -> bool:
+        """Return whether a job was cancelled; False if the record cannot be read now."""
+        which = (jobs.c.job == job) & (jobs.c.state == "cancelled")
+        with suppress(LapwingError):
+            return bool(self._store.rows(sa.select(jobs.c.job).where(which)))
+        return False
 
     def _again(self, row: Row) -> Inquiry:
         """Return the question of a job, if its person may still ask it by the same token."""

@@ -7,11 +7,11 @@ of them, and then get the recorded answer, so that the table is read once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.concurrency import run_in_threadpool
 
@@ -22,10 +22,20 @@ from .refusals import Refusal, json_bytes
 
 
 class Answered:
-    """An answer, as it is sent, the entry that holds it, and whether it was there before."""
+    """An answer, as it is sent, the entry that holds it, and whether that was charged before."""
 
     def __init__(self, body: bytes, entry: int | None, repeated: bool) -> None:
         self.body, self.entry, self.repeated = body, entry, repeated
+
+
+class Leave(Protocol):
+    """Whether a question may be charged, and whether its computing goes on."""
+
+    def check(self) -> None:
+        """Refuse it just before its charge, if it must not be charged any more."""
+
+    def go_on(self, share: float) -> None:
+        """Stop its computing, of which this share is done, if nobody wants it any more."""
 
 
 class Busy(Refusal):
@@ -64,12 +74,13 @@ class Work:
         """How many more questions may be computed or wait."""
         return max(self._most_busy - self._busy, 0)
 
-    def begin(self, inquiry: Inquiry, check: Callable[[], None]) -> asyncio.Task[Answered]:
-        """Begin to answer a question; what was begun goes on, whoever still waits for it.
+    def computes(self, key: str) -> bool:
+        """Return whether a question of this key is computed here, or waits."""
+        return key in self._turns
 
-        ``check`` is called just before it is charged, and refuses it if that must not happen any more.
-        """
-        task = asyncio.get_running_loop().create_task(self._answer(inquiry, check))
+    def begin(self, inquiry: Inquiry, leave: Leave) -> asyncio.Task[Answered]:
+        """Begin to answer a question; what was begun goes on, whoever still waits for it, as long as it has leave."""
+        task = asyncio.get_running_loop().create_task(self._answer(inquiry, leave))
         self._tasks.add(task)
         task.add_done_callback(self._forget)
         return task
@@ -79,7 +90,7 @@ class Work:
         if not task.cancelled():
             task.exception()  # seen, even if nobody waits for it any more
 
-    async def _answer(self, inquiry: Inquiry, check: Callable[[], None]) -> Answered:
+    async def _answer(self, inquiry: Inquiry, leave: Leave) -> Answered:
         """Return the recorded answer; or wait for a turn, and compute one."""
         known = await self._planning.run(inquiry.counted, _known, inquiry, self._most)
         if known is not None:
@@ -94,7 +105,7 @@ class Work:
                 if self._closing:
                     raise Stopping
                 loop = asyncio.get_running_loop()
-                return await asyncio.shield(loop.run_in_executor(self._pool, _computed, inquiry, check))
+                return await asyncio.shield(loop.run_in_executor(self._pool, _computed, inquiry, leave))
         finally:
             self._busy -= 1
 
@@ -135,10 +146,10 @@ def _known(inquiry: Inquiry, most: Fraction | None) -> Answered | None:
     return None
 
 
-def _computed(inquiry: Inquiry, check: Callable[[], None]) -> Answered:
-    check()
-    return _answered(inquiry, inquiry.released())
+def _computed(inquiry: Inquiry, leave: Leave) -> Answered:
+    leave.check()
+    return _answered(inquiry, inquiry.released(leave.go_on))
 
 
 def _answered(inquiry: Inquiry, release: Release) -> Answered:
-    return Answered(json_bytes(inquiry.answer(release)), release.entry, release.repeated)
+    return Answered(json_bytes(inquiry.answer(release)), release.entry, release.repeated or release.completed)

@@ -7,14 +7,17 @@ from fractions import Fraction
 import pytest
 import sqlalchemy as sa
 
+from lapwing.engine.duckdb import _Session
 from lapwing.engine.table import Table
+from lapwing.release.pipeline import question
 from lapwing.server import models
-from lapwing.server.asking import Inquiry
+from lapwing.server.asking import Inquiry, ReleaseBody
 from lapwing.server.jobs import MOST_OPEN, Jobs
 from lapwing.server.lease import Lease
 from lapwing.server.store import VERSION, AccessStore, format_table, jobs, servers
 
 from .conftest import ASKED, CANARY
+from .test_pages_ask import Visitor, hidden
 
 JOBS = "/api/v1/sources/visits/jobs"
 
@@ -96,7 +99,7 @@ def test_a_job_that_fails_tells_why_in_the_words_of_the_library(server):
 
 
 def test_a_job_that_fails_as_nobody_expected_leaves_only_its_kind_in_the_log(server, monkeypatch, caplog):
-    def broken(inquiry):
+    def broken(inquiry, progress):
         raise RuntimeError(CANARY)
 
     monkeypatch.setattr(Inquiry, "released", broken)
@@ -145,6 +148,67 @@ def test_T46_a_job_that_is_cancelled_after_its_charge_is_not_refunded(server, sl
     assert state(server, job)["state"] == "cancelled"
     assert server.call("DELETE", f"{JOBS}/{job}", "ana").json["state"] == "cancelled"
     assert server.get(f"{JOBS}/{job}/result", "ana").status == 409
+
+
+@pytest.fixture
+def endless(monkeypatch):
+    """The engine runs a query that ends by an interrupt alone; the next ones run as usual."""
+    begun, integers = threading.Event(), _Session.integers
+
+    def endless(session, sql):
+        if begun.is_set():
+            return integers(session, sql)
+        begun.set()
+        return session._run("SELECT sum(a.range * b.range) FROM range(10_000_000) a, range(10_000_000) b", list)
+
+    monkeypatch.setattr("lapwing.server.jobs.LOOKED_UP_EVERY", 0.1)
+    monkeypatch.setattr(_Session, "integers", endless)
+    return begun
+
+
+@pytest.mark.parametrize("by_another", [False, True])
+def test_a_job_that_is_cancelled_is_not_computed_any_more_and_completed_free(start, endless, by_another, caplog):
+    server = start()
+    other = start() if by_another else server
+    job = begin(server)
+    assert endless.wait(10)
+    ana = Visitor(server, "ana")
+    number = server.ledger.entries()[-1].number
+    page = ana.get("/sources/visits/history").text
+    assert f'<a class="unit" href="/sources/visits/jobs/{job}">running</a>' in page
+    assert "Complete it, free" not in page
+    assert other.call("DELETE", f"{JOBS}/{job}", "ana").json["state"] == "cancelled"
+    for _ in range(1000):
+        if not server.app.api.state.parts.work.busy:
+            break
+        threading.Event().wait(0.01)
+    assert server.app.api.state.parts.work.busy == 0
+    assert [each.answered for each in server.ledger.entries()][-1:] == [False]
+    page = ana.get("/sources/visits/history").text
+    assert f'<a class="unit" href="/sources/visits/jobs/{job}">cancelled</a>' in page
+    assert "Ask again…" in ana.get(f"/sources/visits/jobs/{job}").text
+    ana.ask("confirm")
+    assert f"Complete entry {number}, free?" in ana.get(ana.went).text
+    done = server.release("ana").json
+    assert done["entry"] == number
+    assert server.ledger.spent == Fraction(1, 2)
+    assert state(server, job)["state"] == "cancelled"
+    assert f'href="/sources/visits/entries/{number}"' in ana.get("/sources/visits/history").text
+    assert caplog.text == ""
+
+
+def test_a_question_that_was_charged_and_has_neither_answer_nor_job_is_completed_from_the_history(server):
+    ana = Visitor(server, "ana")
+    asked = question(Inquiry(server.app.sources["visits"], "ana", ReleaseBody(sql=ASKED, epsilon="0.5")).plan)
+    number = server.ledger.charge(asked, "0.5", analyst="ana").number
+    page = ana.get("/sources/visits/history")
+    assert '<span class="unit">not answered</span>' in page.text
+    fields = {name: hidden(page, name) for name in ("sql", "epsilon")}
+    assert 'value="confirm"' in page.text
+    assert f"Complete entry {number}, free?" in ana.post("/sources/visits/ask", step="confirm", **fields).text
+    assert "A recorded answer: nothing was charged." in ana.post("/sources/visits/ask", step="release", **fields).text
+    assert server.ledger.spent == Fraction(1, 2)
+    assert server.ledger.entry(number).answered
 
 
 def test_a_job_that_is_cancelled_while_it_waits_is_never_charged(start, slow):

@@ -160,7 +160,7 @@ class _Asked:
             leave = parts.jobs.leave(inquiry)
             leave.job = job
             try:
-                await parts.work.begin(inquiry, leave.check)
+                await parts.work.begin(inquiry, leave)
             except Refusal:
                 continue
             self.wrong["permissions"].append(f"a question of ε = {epsilon} was charged without its job or token")

@@ -210,14 +210,16 @@ async def _confirm(request: Request, fields: dict[str, str]) -> Response:
 
 def _confirmation(request: Request, inquiry: Inquiry, fields: dict[str, str], shown: dict[str, Any]) -> Response:
     """Show what a release would cost; refuse one that costs more than is left."""
+    entry = inquiry.charged
+    charged = None if entry is None else entry.number
     if _cap(request)["lacks_cap"] and inquiry.plan.parts:
-        return render(request, "confirm.html", 409, fields=fields, plan=shown, **_cap(request))
-    if shown["after"] is None:
+        return render(request, "confirm.html", 409, fields=fields, plan=shown, charged=charged, **_cap(request))
+    if shown["after"] is None and charged is None:
         raise Refusal(
             409, "BudgetExceeded", f"ε = {shown['cost']} was asked, and {shown['left']} is left for you. No row was "
             "read and nothing was charged. Ask for a smaller ε, or ask the owner for more.",
         )  # fmt: skip
-    return render(request, "confirm.html", fields=fields, plan=shown, lacks_cap=False, people=None)
+    return render(request, "confirm.html", fields=fields, plan=shown, charged=charged, lacks_cap=False, people=None)
 
 
 async def _release(request: Request, fields: dict[str, str]) -> Response:

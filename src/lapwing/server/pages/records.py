@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from starlette.requests import Request
@@ -11,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from ... import exact
 from ...errors import LapwingError, LedgerError
 from ...ledger.entry import Entry
-from ..asking import Inquiry, ReleaseBody, entry_number
+from ..asking import Inquiry, ReleaseBody, entry_number, key_of
 from ..jobs import shown
 from ..parts import caller_of, parts_of, served_of
 from ..permissions import Permission
@@ -32,12 +33,39 @@ def history(request: Request) -> Response:
     """Show what I asked, the newest first, what it cost, and my jobs."""
     served, caller = served_of(request), caller_of(request)
     mine = served.entries(_before(request), LISTED, charged_to=caller.person)
-    jobs = [_job(each) for each in parts_of(request).jobs.mine(caller.person, served.name)]
-    open_jobs = [each for each in jobs if each["state"] in ("open", "failed")]
+    rows = parts_of(request).jobs.mine(caller.person, served.name)
+    open_jobs = [_job(each) for each in rows if each["state"] in ("open", "failed")]
+    states = _states(request, [each for each in mine.entries if not each.answered], rows)
     return render(
-        request, "history.html", entries=[told(each) for each in reversed(mine.entries)], next_page=mine.before,
-        jobs=open_jobs, **gauges(served, caller),
+        request, "history.html", entries=[{**told(each), **states.get(each.number, {})} for each in mine.entries[::-1]],
+        next_page=mine.before, jobs=open_jobs, **gauges(served, caller),
     )  # fmt: skip
+
+
+def _states(request: Request, unanswered: list[Entry], rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Return how charged questions without an answer are doing, and their jobs, by the numbers of their entries."""
+    served, work = served_of(request), parts_of(request).work
+    ended = [row for row in rows if row["state"] != "done"] if unanswered else []
+    jobs = {_charged(served, row): row for row in reversed(ended)}  # the newest one counts
+    found = {}
+    for each in unanswered:
+        row = jobs.get(each.number)
+        state = "open" if work.computes(key_of(served, each.epsilon or Fraction(0), each.question)) else ""
+        state = state or ("" if row is None else row["state"])
+        found[each.number] = {"state": _STATES.get(state, "not answered"), "job": row and row["job"]}
+    return found
+
+
+_STATES = {"open": "running", "cancelled": "cancelled"}
+
+
+def _charged(served: Served, row: Mapping[str, Any]) -> int | None:
+    """Return the number of the entry by which the question of a job was charged; None if it was not."""
+    try:
+        entry = Inquiry(served, "", ReleaseBody.model_validate(row["question"])).charged
+    except (LapwingError, Refusal):  # the source has changed
+        return None
+    return None if entry is None else entry.number
 
 
 async def job(request: Request, job: str) -> Response:
@@ -138,6 +166,8 @@ def told(entry: Entry) -> dict[str, Any]:
         "note": entry.note or "",
         "spent": exact.text(entry.spent),
         "answered": entry.answered,
+        "state": "answered",
+        "job": None,
         "charge": entry.charge,
         "hash": entry.hash,
     }
