@@ -24,6 +24,7 @@ SLOW = (
     "tests/unit/server/test_asking.py",
     "tests/unit/server/test_backup.py",
     "tests/unit/server/test_client.py",
+    "tests/unit/server/test_outputs.py",
     "tests/unit/server/test_jobs.py",
     "tests/unit/server/test_pages_ask.py",
     "tests/unit/server/test_openid_provider.py",

@@ -1,6 +1,7 @@
 """Plan, release, history and entries: the same JSON as here, charged to the one who signed in, and once."""
 
 import json
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -17,6 +18,8 @@ from lapwing.server.sources import Served, open_sources
 from lapwing.source import Source
 
 from .conftest import ASKED, CANARY
+from .test_jobs import ended
+from .test_pages_ask import Visitor
 
 QUESTIONS = [
     {"sql": ASKED},
@@ -170,6 +173,64 @@ def test_a_ceiling_for_one_question(start):
     assert server.post("/api/v1/sources/visits/plan", "ana", {"sql": ASKED, "epsilon": "2"}).status == 200
     assert server.ledger.spent == 0
     assert server.release("ana", epsilon="0.3").status == 200
+
+
+KINDS = {
+    "several columns": {"sql": "SELECT COUNT(*), AVG(cost), SUM(age), STDDEV_SAMP(cost) FROM visits GROUP BY ward"},
+    "several tables": {"sql": "SELECT COUNT(*), AVG(cost) FROM visits GROUP BY CUBE (ward, BIN(age, 0, 60, 120))"},
+    "people": {"sql": "SELECT COUNT(DISTINCT patient), COUNT(*) FROM visits GROUP BY ward"},
+    "quantiles": {"sql": "SELECT MEDIAN(age), QUANTILE_CONT(cost, 0.9), MAX(cost) FROM visits GROUP BY ward"},
+    "ratios": {"sql": "SELECT SUM(cost) / SUM(age), COUNT(*) FROM visits"},
+    "weights": {"statistics": [{"statistic": "sum", "column": "cost"}, {"statistic": "sum", "column": "age"}],
+                "weights": [["cost", "7"], ["age", "1"]]},
+    "weighted tables": {"statistics": [{"statistic": "count"}], "by": {"tables": [["ward"], []]},
+                        "weights": [[["ward"], "9"]]},
+}  # fmt: skip
+"""Questions of more than one measurement."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_T45_every_limit_holds_for_questions_of_every_kind(start, monkeypatch, kind):
+    server = start(epsilon_per_question="1.25")
+    visits = "/api/v1/sources/visits"
+
+    def about(epsilon):  # other rows for each ε: what was released more precisely is free
+        rows = f"age >= {int(Fraction(epsilon) * 10**9) % 97}"
+        if "sql" in KINDS[kind]:
+            return {"sql": re.sub(r"(?<=FROM visits)\b", f" WHERE {rows}", KINDS[kind]["sql"])}
+        return {**KINDS[kind], "where": rows}
+
+    def ask(who, epsilon, route="release"):
+        return server.post(f"{visits}/{route}", who, {**about(epsilon), "epsilon": epsilon})
+
+    def refused(who, epsilon):
+        spent = server.ledger.spent
+        answer = ask(who, epsilon)
+        job = ended(server, ask(who, epsilon, "jobs").json["job"], who)
+        assert (answer.status, answer.json["error"]) == (409, "BudgetExceeded")
+        assert (job["state"], job["error"], job["message"]) == ("failed", "BudgetExceeded", answer.json["message"])
+        if "sql" in KINDS[kind]:
+            assert Visitor(server, who).ask("release", about(epsilon)["sql"], epsilon).status == 409
+        assert server.ledger.spent == spent
+
+    refused("ana", "1.250000001")  # the ceiling of one question
+    assert ask("ana", "1.25").status == 200
+    assert server.ledger.spent == Fraction(5, 4)
+    refused("ana", "0.750000001")  # the cap of ana is 2
+    assert ask("ana", "0.75").status == 200
+    refused("ana", "0.000000001")
+    assert [ask("bob", epsilon).status for epsilon in ("1", "0.999999999")] == [200, 200]
+    refused("olga", "0.000000002")  # the total is 4
+    assert ask("olga", "0.000000001").status == 200
+    refused("olga", "0.000000003")
+    charges = [each.epsilon for each in server.ledger.entries() if each.kind == "charge"]
+    assert server.ledger.spent == sum(charges) == 4
+
+    groups = ask("ana", "0.1", "plan").json["groups"]
+    monkeypatch.setattr("lapwing.server.asking.MOST_GROUPS", groups - 1)
+    assert ask("ana", "1.25").json["error"] == "TooLarge"
+    monkeypatch.setattr("lapwing.server.asking.MOST_GROUPS", groups)
+    assert ask("ana", "1.25").json["repeated"]
 
 
 def test_an_answer_with_too_many_groups_is_refused_before_it_is_charged(server, monkeypatch):
