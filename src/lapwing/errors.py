@@ -344,15 +344,21 @@ class UnsupportedQuery(RequestError):
         return f"The query has {what}, which cannot be released. No row was read and nothing was charged. {advice}"
 
 
-class MissingLibrary(RequestError):
-    """MissingLibrary(name, install): ``install`` is the name for pip, if it differs."""
+def installing(extra: str) -> str:
+    """Return the command that installs the libraries of an extra: Lapwing is on no index."""
+    return f"pip install '.[{extra}]' in the folder of Lapwing's clone"
 
-    def __init__(self, name: str, install: str | None = None) -> None:
-        super().__init__(Shown(name), install or name)
+
+class MissingLibrary(RequestError):
+    """MissingLibrary(name, extra): ``extra`` is that of Lapwing which brings it, if one does."""
+
+    def __init__(self, name: str, extra: str | None = None) -> None:
+        super().__init__(Shown(name), extra)
 
     def __str__(self) -> str:
-        name, install = self.args
-        return f"{name} is needed for this and is not installed. Install it: pip install {quote(install)}"
+        name, extra = self.args
+        install = f"pip install {quote(str(name))}" if extra is None else installing(extra)
+        return f"{name} is needed for this and is not installed. Install it: {install}"
 
 
 class BudgetExceeded(LapwingError):

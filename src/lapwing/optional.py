@@ -8,9 +8,9 @@ from typing import Any
 from .errors import MissingLibrary
 
 
-def library(name: str, install: str | None = None) -> Any:
-    """Return an optional library, or say how to install it; ``install`` is the name for pip, if it differs."""
+def library(name: str, extra: str | None = None) -> Any:
+    """Return an optional library, or say how to install it; ``extra`` is that of Lapwing which brings it, if any."""
     try:
         return import_module(name)
     except ImportError:
-        raise MissingLibrary(name, install) from None
+        raise MissingLibrary(name, extra) from None

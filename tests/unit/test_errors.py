@@ -168,8 +168,9 @@ EXAMPLES = [
         "altair is needed for this and is not installed. Install it: pip install altair",
     ),
     (
-        errors.MissingLibrary("psycopg", "lapwing[postgres]"),
-        "psycopg is needed for this and is not installed. Install it: pip install 'lapwing[postgres]'",
+        errors.MissingLibrary("psycopg", "postgres"),
+        "psycopg is needed for this and is not installed. Install it: pip install '.[postgres]' in the folder of "
+        "Lapwing's clone",
     ),
     (
         errors.EngineError("visits", "could not be opened", "Nothing was charged.", "The file is missing."),

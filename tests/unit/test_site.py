@@ -168,7 +168,7 @@ def test_the_picture_of_the_first_page_names_no_other_host():
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """Return the folder of the built site, and how its build ended."""
-    pytest.importorskip("sphinx", reason="the site is built by Sphinx: pip install 'lapwing[docs]'")
+    pytest.importorskip("sphinx", reason="the site is built by Sphinx: pip install '.[docs]'")
     folder = tmp_path_factory.mktemp("built") / "site"
     command = [sys.executable, str(SITE / "build.py"), "--to", str(folder)]
     return folder, subprocess.run(command, capture_output=True, text=True, check=False)

@@ -22,7 +22,7 @@ _LINE = 4
 
 def altair() -> Any:
     """Return Altair, or say how to install it."""
-    return library("altair", "lapwing[plot]")
+    return library("altair", "plot")
 
 
 def chart_of(

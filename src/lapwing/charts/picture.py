@@ -61,7 +61,7 @@ def form_of(path: str | PathLike[str]) -> str | None:
 
 def check_drawing(form: str) -> None:
     """Refuse, before anything is charged, what needs libraries that are not there."""
-    library("altair", "lapwing[plot]")
+    library("altair", "plot")
     if form != "vega-lite":
         _converter()
 
@@ -82,7 +82,7 @@ def picture(chart: Any, form: str) -> bytes:
 
 
 def _converter() -> Any:
-    return library("vl_convert", "lapwing[plot]")
+    return library("vl_convert", "plot")
 
 
 def _version(convert: Any, schema: str) -> str:

@@ -67,7 +67,7 @@ def _server(module: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("lapwing"):
             raise
-        raise MissingLibrary(str(error.name), "lapwing[server]") from None
+        raise MissingLibrary(str(error.name), "server") from None
 
 
 @click.group()

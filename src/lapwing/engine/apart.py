@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..errors import installing
 from . import foreign
 from .table import Problem
 
@@ -30,9 +31,7 @@ def need(library: str, extra: str, file: str) -> None:
     """Refuse a file if the library that reads it is not installed."""
     if find_spec(library) is None:
         package = library.replace("_", "-")
-        raise Problem(
-            f'cannot be read: for the file "{file}" the library {package} is needed', f"pip install 'lapwing[{extra}]'"
-        )
+        raise Problem(f'cannot be read: for the file "{file}" the library {package} is needed', installing(extra))
 
 
 def told(job: str, *of: Any) -> Iterator[Any]:

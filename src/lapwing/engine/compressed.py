@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..errors import installing
 from .table import Problem
 
 MOST = 200
@@ -32,7 +33,7 @@ def _zstd(file: str) -> Any:
             continue
     raise Problem(
         f'cannot be read: for the file "{file}" the library backports.zstd is needed',
-        "pip install 'lapwing[zstd]'",
+        installing("zstd"),
     )
 
 

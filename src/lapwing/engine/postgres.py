@@ -357,7 +357,7 @@ def _driver() -> Any:
     try:
         return import_module("psycopg")
     except ImportError:
-        raise MissingLibrary("psycopg", "lapwing[postgres]") from None
+        raise MissingLibrary("psycopg", "postgres") from None
 
 
 class _Session:

@@ -260,7 +260,7 @@ def _driver() -> Any:
     try:
         return import_module("pyspark.sql")
     except ImportError:
-        raise MissingLibrary("pyspark", "lapwing[spark]") from None
+        raise MissingLibrary("pyspark", "spark") from None
 
 
 @contextmanager

@@ -175,8 +175,8 @@ def _possible(answer: Answer, only: str | Sequence[str]) -> list[str]:
     wanted, refusals = _wanted(only), {}
     try:
         check_sheet(len(answer))
-    except InvalidRequest as refusal:
-        refusals["xlsx"] = refusal
+    except InvalidRequest as too_many:
+        refusals["xlsx"] = too_many
     if answer.entry is None:
         refusals["registry"] = InvalidRequest(
             "The answer is public, without noise: there is nothing to register", "Leave out registry."

@@ -315,7 +315,7 @@ def _connect_postgresql(where: str, wait: Fraction) -> Store:
     try:
         engine = _discreet(url, connect_args=limits)
     except ImportError:
-        raise MissingLibrary("psycopg", "lapwing[postgres]") from None
+        raise MissingLibrary("psycopg", "postgres") from None
 
     @sa.event.listens_for(engine, "connect")
     def durable(connection: Any, _: Any) -> None:

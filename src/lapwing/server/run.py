@@ -30,7 +30,7 @@ def serve(settings: Settings, tell: Callable[[str], object]) -> None:
     The port is taken first: if that is refused, no source was opened and nothing was told.  Returning, the server has
     answered and recorded all that it had begun: that is no failure, whatever the signal.
     """
-    uvicorn: Any = library("uvicorn", "lapwing[server]")
+    uvicorn: Any = library("uvicorn", "server")
     with ExitStack() as taken:
         sockets = take_port(settings.host, settings.port, taken)
         app = Application(settings)

@@ -48,7 +48,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_charged(visits, tmp_
     assert 'lapwing plot SOURCE ENTRY --table "' in done.stderr
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     done = run("release", visits, ASKED, "--epsilon", "1", "--output", str(tmp_path / "a.svg"), status=2)
-    assert "pip install 'lapwing[plot]'" in done.stderr
+    assert "pip install '.[plot]'" in done.stderr
     assert not (tmp_path / "visits.ledger").exists()
     assert not (tmp_path / "a.svg").exists()
 

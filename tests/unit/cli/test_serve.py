@@ -106,4 +106,4 @@ def test_without_the_libraries_of_the_server_it_is_said_what_to_install(visits, 
     for name in [name for name in sys.modules if name.startswith("lapwing.server.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    assert "pip install 'lapwing[server]'" in run("serve", visits, *record, status=2).stderr
+    assert "pip install '.[server]'" in run("serve", visits, *record, status=2).stderr

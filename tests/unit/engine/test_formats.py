@@ -568,14 +568,14 @@ def test_T50_a_process_that_ends_early_or_says_nonsense_is_a_refusal(tmp_path, m
 def test_a_library_that_is_not_installed_is_named_with_the_command(library, form, extra, tmp_path, monkeypatch):
     path = MAKERS[form](tmp_path)
     monkeypatch.setattr(apart, "find_spec", lambda name: None if name == library else True)
-    assert f"pip install 'lapwing[{extra}]'" in refusal(path, tmp_path, "n")
+    assert f"pip install '.[{extra}]'" in refusal(path, tmp_path, "n")
 
 
 def test_zstandard_without_its_library_is_told(tmp_path, monkeypatch):
     path = MAKERS["csv.zst"](tmp_path)
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
     monkeypatch.setitem(sys.modules, "backports.zstd", None)
-    assert "pip install 'lapwing[zstd]'" in refusal(path, tmp_path, "n")
+    assert "pip install '.[zstd]'" in refusal(path, tmp_path, "n")
 
 
 @pytest.mark.parametrize("form", ["parquet", "folder", "xlsx", "arrow", "duckdb", "spss", "jsonl", "ndjson.zst"])

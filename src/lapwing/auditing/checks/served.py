@@ -40,7 +40,7 @@ def served(room: Room) -> Iterator[Finding]:
     """Ask a server and Python the same; ask what must be refused; look for canaries in all that the server tells."""
     try:
         for name in ("fastapi", "uvicorn"):
-            library(name, "lapwing[server]")
+            library(name, "server")
     except MissingLibrary:
         yield Finding("the server", True, "the extra lapwing[server] is not installed here: no server was asked")
         return
