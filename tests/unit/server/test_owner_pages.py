@@ -107,7 +107,11 @@ def test_caps_the_total_and_removal_by_forms(server):
     assert post(server, "olga", "/people/audrey/cap", cap="0.5").status == 303  # who had none yet
     assert post(server, "olga", "/total", total="9.5", note="year two").status == 303
     assert (server.ledger.total * 2, server.ledger.entries()[-1].note) == (19, "year two")
-    assert post(server, "olga", "/people/ana/remove").status == 303
+    for name in ("", "bob", "Ana"):
+        kept = post(server, "olga", "/people/ana/remove", name=name)
+        assert (kept.status, "The name does not confirm the removal" in kept.text) == (400, True)
+    assert server.app.access.has_role("ana")
+    assert post(server, "olga", "/people/ana/remove", name="ana").status == 303
     assert server.get("/api/v1/sources/visits", "ana").status == 404
     assert "lapwing_" in post(server, "olga", "/people/bob/token").text
 
@@ -122,7 +126,7 @@ def test_caps_the_total_and_removal_by_forms(server):
         ("/people/ana/cap", {"cap": "<b>"}),
         ("/people/nobody/cap", {"cap": "1"}),
         ("/people/nobody/token", {}),
-        ("/people/olga/remove", {}),
+        ("/people/olga/remove", {"name": "olga"}),
         ("/total", {"total": "", "note": "why"}),
         ("/total", {"total": "9"}),
         ("/total", {"total": "9", "note": " "}),

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ... import exact
-from ...errors import MissingParameter
+from ...errors import InvalidRequest, MissingParameter
 from .. import models, owner_routes
 from ..access import MOST_DAYS, USUAL_DAYS, NewToken, checked_days
 from ..parts import caller_of, parts_of, served_of
@@ -161,8 +161,14 @@ def send_cap(request: Request, person: str) -> Response:
 
 
 def send_removal(request: Request, person: str) -> Response:
-    """Take all roles of a person, by a form."""
-    return acting(request, lambda: owner_routes.remove_person(request, person), _here(request), _shown)
+    """Take all roles of a person, by a form that confirms the name."""
+
+    def act() -> None:
+        if form_of(request).one("name") != person:
+            raise InvalidRequest("The name does not confirm the removal", f"Write {person}. Nothing was changed.")
+        owner_routes.remove_person(request, person)
+
+    return acting(request, act, _here(request), _shown)
 
 
 def send_revocation(request: Request, person: str, number: str) -> Response:
