@@ -2474,8 +2474,8 @@ MUTANTS = (
         "T27",
         "identity/reused",
         "release/reuse.py",
-        "    chosen = replace(earlier.showing(shown), confidence=plan.confidence)\n",
-        "    chosen = replace(earlier, query=shown, confidence=plan.confidence)\n",
+        "    chosen = replace(earlier.showing(shown), confidence=plan.confidence, keys=asked.by)\n",
+        "    chosen = replace(earlier, query=shown, confidence=plan.confidence, keys=asked.by)\n",
     ),
     Mutant(
         "a question loses its own answer to tables that are released later",

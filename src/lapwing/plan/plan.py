@@ -29,6 +29,7 @@ from ..question.cut import WHOLE, Cut
 from ..question.derived import sources_of
 from ..question.query import Query, Statistic, elementary
 from ..question.schema import Schema
+from ..question.sets import KeyTable
 from .cell import plan_cell
 from .clipped import Clipped
 from .computed import Computed, expressions
@@ -89,7 +90,8 @@ class Plan:
 
     ``shown`` is what HAVING, ORDER BY and LIMIT would show of the answer; nothing else depends on it.  If several
     tables are asked, ``strategy`` says which are measured; ``released`` is the plan with all tables that were released
-    together, if this one shows some of them.  ``better`` are sentences about other ways to ask the same.
+    together, if this one shows some of them, and ``keys`` those of its question, in the order asked.  ``better`` are
+    sentences about other ways to ask the same.
     """
 
     schema: Schema
@@ -105,6 +107,7 @@ class Plan:
     strategy: Strategy | None = None
     released: Plan | None = None
     better: tuple[str, ...] = ()
+    keys: KeyTable = ()
 
     @property
     def whole(self) -> Plan:

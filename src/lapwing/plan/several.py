@@ -79,7 +79,7 @@ class SeveralTables:
 
     @cached_property
     def asked(self) -> tuple[Axes, ...]:
-        """The tables that are asked, in the order of the answer."""
+        """The tables that are asked, in the order of the answer; what is shown of a release may have other orders."""
         by = self.plan.query.by
         return tuple(tuple(by.index(name) for name in table) for table in self.plan.query.sets)
 
@@ -133,8 +133,16 @@ class SeveralTables:
         """Return the numbers that groups of the answer have among those of all tables that were released together."""
         whole = self.plan.whole.several
         assert whole is not None
-        places = [whole.asked.index(table) for table in self.asked]
-        return groups + (whole.starts[places] - self.starts[:-1])[self.of(groups)]
+        places = [whole.asked.index(tuple(sorted(table))) for table in self.asked]
+        of = self.of(groups)
+        found = groups + (whole.starts[places] - self.starts[:-1])[of]
+        for number, table in enumerate(self.asked):
+            if whole.asked[places[number]] != table:  # its columns were asked in another order
+                inside = of == number
+                cells = np.arange(self.cells(table)).reshape([self.shape[i] for i in sorted(table)])
+                turned = cells.transpose(np.argsort(np.argsort(table))).ravel()
+                found[inside] = whole.starts[places[number]] + turned[groups[inside] - self.starts[number]]
+        return found
 
     def stacked(self, found: dict[Axes, NDArray[Any]]) -> NDArray[Any]:
         """Return the cells of all asked tables, as the answer has them."""
@@ -195,7 +203,7 @@ class SeveralTables:
 
     def draws(self, part: int, table: Axes, node: int = 0) -> list[EqualDraws]:
         """Return the draws that are in a cell of an asked table, at a node, for one cell of a measurement."""
-        key = part, table, node
+        key = part, (table := tuple(sorted(table))), node
         if key not in self._draws:
             known = self._variances[part]
             self._draws[key] = (

@@ -107,8 +107,9 @@ class Afterwards:
     @property
     def tables(self) -> tuple[KeyTable, ...]:
         """The tables of the answer, each by the names of its key columns; () is the total."""
-        names = dict(zip(self.plan.query.by, self.keys, strict=True))
-        return tuple(tuple(names[key] for key in table) for table in self.plan.query.tables)
+        query = self.plan.query
+        names = dict(zip(query.by, query.titles or query.by, strict=True))
+        return tuple(tuple(names[key] for key in table) for table in query.tables)
 
     def table(self, *keys: str) -> Release:
         """Return one of several tables, with its own key columns alone: ``answer.table("sex", "age")``.

@@ -83,9 +83,9 @@ def key_columns(plan: Plan) -> list[KeyColumn]:
     asked = {key for table in query.tables for key in table}
     if plan.several is not None:  # a county shows its region
         asked |= {each.parent for each in plan.several.levels if each.child in asked}
-    for at, (key, name) in enumerate(zip(query.by, names, strict=True)):
-        if key not in asked:
-            continue
+    for key in (each for each in plan.keys or query.by if each in asked):
+        at = query.by.index(key)
+        name = names[at]
         over = () if all(key in table for table in query.tables) else (None,)
         column = plan.schema.columns[key]
         keys = bin_names(bins[key], column) if key in bins else column.group_keys or ()

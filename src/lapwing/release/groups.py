@@ -30,11 +30,11 @@ class GroupKeys:
         return key_columns(self.plan)
 
     @cached_property
-    def _dicts(self) -> list[list[dict[str, Any]]]:
-        """For each key of the question, what a row of each of its groups has: the key, and its label."""
-        found: list[list[dict[str, Any]]] = [[] for _ in self.plan.query.by]
+    def _dicts(self) -> dict[int, list[dict[str, Any]]]:
+        """For each key that is shown, what a row of each of its groups has: the key, and its label."""
+        found: dict[int, list[dict[str, Any]]] = {}
         for each in self.columns[: len(self.columns) - len(self.plan.query.grouping)]:
-            some = found[each.at] or [{} for _ in each.values]
+            some = found.get(each.at) or [{} for _ in each.values]
             found[each.at] = [{**one, each.name: written(value)} for one, value in zip(some, each.values, strict=True)]
         return found
 
@@ -71,10 +71,11 @@ class GroupKeys:
         marks = [
             (each.name, found) for each, found in zip(self.columns, self.places(groups), strict=True) if each.summed
         ]
-        for number, places in enumerate(zip(*(each.tolist() for each in self.at(groups)), strict=True)):
+        at = self.at(groups)
+        for number, places in enumerate(zip(*(at[key].tolist() for key in self._dicts), strict=True)):
             row: dict[str, Any] = {}
-            for some, place in zip(self._dicts, places, strict=True):
-                row |= some[place] if some else {}
+            for some, place in zip(self._dicts.values(), places, strict=True):
+                row |= some[place]
             yield row | {name: int(found[number]) for name, found in marks}
 
     def tuples(self, groups: Groups) -> list[tuple[Key, ...]]:

@@ -15,7 +15,7 @@ def legend(plan: Plan) -> list[str]:
     """Return a line for each column of the question that has a title or a unit."""
     asked = (each.column for each in elementary(plan.query.statistics) if each.kind != "people")
     lines = []
-    for name in dict.fromkeys((*plan.query.by, *(name for name in asked if name is not None))):
+    for name in dict.fromkeys((*(plan.keys or plan.query.by), *(name for name in asked if name is not None))):
         column = plan.schema.columns[name]
         words = [
             *([] if column.title is None else [column.title]),

@@ -171,7 +171,7 @@ class Release(Afterwards):
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of the key columns."""
-        return self.plan.query.titles or self.plan.query.by
+        return tuple(each.name for each in self.key_columns if each.is_key)
 
     @cached_property
     def group_keys(self) -> list[tuple[Key, ...]]:
@@ -190,10 +190,11 @@ class Release(Afterwards):
     @property
     def columns(self) -> list[dict[str, Any]]:
         """What each column is: its name, kind, title and unit, and for a statistic the scale of the noise behind it."""
+        keys = self.plan.query.titles or self.plan.query.by
         described: list[dict[str, Any]] = [
-            {"name": each.name, "kind": "label", "of": self.keys[each.at]}
+            {"name": each.name, "kind": "label", "of": keys[each.at]}
             if each.is_label
-            else {"name": each.name, "kind": "grouping", "of": [self.keys[i] for i in each.summed]}
+            else {"name": each.name, "kind": "grouping", "of": [keys[i] for i in each.summed]}
             if each.summed
             else {"name": each.name, "kind": "key", **about_key(self.plan, each.at)}
             for each in self.key_columns

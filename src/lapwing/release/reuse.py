@@ -66,9 +66,10 @@ def shown_of(plan: Plan, earlier: Plan) -> Plan | None:
     """Return the earlier plan, to show some of its tables and statistics; None if it does not have them."""
     asked, held = plan.query, earlier.query
     known = {each.text for each in held.statistics}
-    names = {frozenset(_written(held, table)): table for table in held.sets}
-    tables = [names.get(frozenset(_written(asked, table))) for table in asked.tables]
-    if asked.where != held.where or not known.issuperset(each.text for each in asked.statistics) or None in tables:
+    names = {frozenset(_written(held, table)) for table in held.sets}
+    if asked.where != held.where or not known.issuperset(each.text for each in asked.statistics):
+        return None
+    if not names.issuperset(frozenset(_written(asked, table)) for table in asked.tables):
         return None
     if any(leaves_out(earlier.schema, held, key) for key in held.by if key not in asked.by):  # other rows are counted
         return None
@@ -76,11 +77,11 @@ def shown_of(plan: Plan, earlier: Plan) -> Plan | None:
     shown = replace(
         held,
         statistics=asked.statistics,
-        sets=tuple(table for table in tables if table is not None),
+        sets=asked.tables,
         titles=tuple(titles.get(name, name) for name in held.by),
         grouping=asked.grouping,
     )
-    chosen = replace(earlier.showing(shown), confidence=plan.confidence)
+    chosen = replace(earlier.showing(shown), confidence=plan.confidence, keys=asked.by)
     return chosen if _as_precise(chosen, plan) else None
 
 
