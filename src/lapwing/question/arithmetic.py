@@ -130,6 +130,8 @@ def _read(node: exp.Expression, schema: Schema) -> Expression:
     if day is not None:
         return Constant(day)
     if isinstance(node, exp.Boolean):
+        if isinstance(node.parent, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Neg):
+            raise UnsupportedQuery("a calculation with TRUE or FALSE", "Write 1 or 0.")
         return ONE if node.this else ZERO
     if isinstance(node, exp.Add | exp.Sub | exp.Mul):
         return _chain(node, schema)

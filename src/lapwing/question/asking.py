@@ -19,7 +19,6 @@ from .arithmetic import expression_of, parse_expression
 from .condition import condition_of, only, parse_condition
 from .derived import added_key, added_to, derive
 from .expression import ONE, ZERO, Choose, Constant, Expression, Indicator, Named, Product, Recode, multiplied
-from .literals import check_expression
 from .query import Compare, Condition, Statistic, is_share
 from .schema import Column, Schema
 
@@ -84,10 +83,7 @@ def _stated(text: object, schema: Schema) -> Expression | Recode:
         return Named(schema.column(text)[0])  # type: ignore[arg-type]
     if any(name.casefold() == text.casefold() for name in schema.columns) or text.isidentifier() or not text.strip():
         return Named(schema.column(text)[0])
-    expression = parse_expression(text, schema, key_expression_of)
-    if not isinstance(expression, Recode):
-        check_expression(expression, schema)
-    return expression
+    return parse_expression(text, schema, key_expression_of)
 
 
 def resolved(statistics: Sequence[Statistic], schema: Schema) -> tuple[tuple[Statistic, ...], Schema]:

@@ -22,9 +22,10 @@ from ..errors import InvalidParameter, UnsupportedQuery
 from . import query
 from .advice import ADVICE, SHAPE, nearest
 from .codes import is_unicode
+from .conditions import TURNED
 from .expression import ONE, Constant, Expression, Named, conditions_of
 from .foreign_objects import refuse_no_text
-from .literals import check_literals, quotable, refuse_label
+from .literals import check_literals, in_one_form, quotable, refuse_label
 from .query import (
     Against,
     All,
@@ -54,7 +55,6 @@ _MOST_LEVELS = 4
 COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
-_TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 _MOST_WRITTEN = 500
 
@@ -243,7 +243,7 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
         return negated(condition_of(node.this, schema))
     if type(node) in COMPARISONS:
         only(node, "this", "expression")
-        return _comparison(node.this, COMPARISONS[type(node)], node.expression, schema)
+        return in_one_form(_comparison(node.this, COMPARISONS[type(node)], node.expression, schema), schema)
     if isinstance(node, exp.Between):
         only(node, "this", "low", "high")
         check_size(node)
@@ -251,7 +251,7 @@ def condition_of(node: exp.Expression, schema: Schema) -> Condition:
         low, high = (end.value if isinstance(end, Compare) else None for end in ends)
         if low is not None and high is not None and low > high:  # type: ignore[operator]
             raise UnsupportedQuery("BETWEEN with its larger value first", "Write the smaller one first.")
-        return joined(All, ends)
+        return joined(All, [in_one_form(end, schema) for end in ends])
     if isinstance(node, exp.In):
         only(node, "this", "expressions")
         if not node.expressions:
@@ -294,7 +294,7 @@ def _comparison(left: exp.Expression, operator: str, right: exp.Expression, sche
     if is_computed(left, schema) or is_computed(right, schema):
         return against(expression_of(left, schema), operator, expression_of(right, schema), schema)
     if not isinstance(left, exp.Column) and isinstance(right, exp.Column):
-        left, right, operator = right, left, _TURNED[operator]
+        left, right, operator = right, left, TURNED[operator]
     name, column = schema.column(column_name(left))
     if isinstance(right, exp.Column):
         other, second = schema.column(column_name(right))
@@ -313,7 +313,7 @@ def against(left: Expression, operator: str, right: Expression, schema: Schema) 
     if isinstance(left, Constant) and isinstance(right, Constant):
         raise UnsupportedQuery("a comparison of two constants", "Compare a column with a value.")
     if isinstance(left, Constant) or (not isinstance(right, Constant) and str(right) < str(left)):
-        left, right, operator = right, left, _TURNED[operator]
+        left, right, operator = right, left, TURNED[operator]
     if _is_cell(left, schema) and (isinstance(right, Constant) or _is_cell(right, schema)):
         return _of_cells(left, operator, right, schema)  # type: ignore[arg-type]
     for side in (left, right):

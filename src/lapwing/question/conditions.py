@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from .expression import Expression, Recode, conditions_of, names_in
 from .spelling import Value, literal, quoted
@@ -151,5 +151,8 @@ def negated(condition: Condition) -> Condition:
         return replace(condition, operator=_OPPOSITE[condition.operator])  # type: ignore[arg-type]
     return Not(condition)
 
+
+TURNED: dict[str, Any] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The operators with their sides exchanged."""
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

@@ -9,15 +9,18 @@ number.  Columns that are declared by their type alone allow every other value.
 
 from __future__ import annotations
 
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 from difflib import get_close_matches
 from fractions import Fraction
+from math import ceil, floor
 from typing import Any, NoReturn
 
 from .. import exact
 from ..errors import InvalidRequest
 from .codes import Key
-from .expression import Expression, conditions_of
+from .conditions import TURNED
+from .expression import Expression, Recode, conditions_of
 from .query import (
     Against,
     All,
@@ -40,6 +43,34 @@ _SOME = 5
 _EQUALITY = ("=", "<>")
 
 
+def in_one_form(condition: Condition, schema: Schema) -> Condition:
+    """Return a comparison as it is recorded: two columns in one order, and of whole numbers and days only >= and <.
+
+    ``age > 17`` is ``age >= 18``.  Where the next value is beyond the bounds or all keys, the comparison stays.
+    """
+    if not isinstance(condition, Compare):
+        return condition
+    operator, value, column = condition.operator, condition.value, schema.columns[condition.column]
+    if condition.other is not None and condition.other < condition.column:
+        return Compare(condition.other, TURNED[operator], None, condition.column)
+    after: Any = None
+    if isinstance(value, Fraction) and column.kind == "integer":
+        after = Fraction(floor(value) + 1 if operator in (">", "<=") else ceil(value))
+    elif isinstance(value, date) and value < date.max:
+        after = value + timedelta(days=operator in (">", "<="))
+    low, high = _ends(column)
+    if after is None or operator in _EQUALITY or (low is not None and not low <= value <= after <= high):  # type: ignore[operator]
+        return condition
+    return replace(condition, operator=">=" if operator in (">", ">=") else "<", value=after)
+
+
+def _ends(column: Column) -> tuple[Any, Any]:
+    """Return the least and the largest value that a condition may name; None if every one may be named."""
+    if column.low is not None:
+        return column.low, column.high
+    return (min(column.keys), max(column.keys)) if column.keys and column.other is None else (None, None)
+
+
 def check_literals(condition: Condition | None, schema: Schema) -> None:
     """Refuse a condition that compares a column with a value that cannot occur in it, by its declaration."""
     if isinstance(condition, All | Some):
@@ -60,7 +91,7 @@ def check_literals(condition: Condition | None, schema: Schema) -> None:
         assert condition is None or isinstance(condition, Compare | Missing)
 
 
-def check_expression(expression: Expression, schema: Schema) -> None:
+def check_expression(expression: Expression | Recode, schema: Schema) -> None:
     """Refuse an expression with such a condition."""
     for condition in conditions_of(expression):
         check_literals(condition, schema)

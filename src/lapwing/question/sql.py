@@ -115,13 +115,6 @@ def query_of(select: exp.Select, schema: Schema, *, recorded: bool = False) -> t
     if where is not None:
         only(where, "this")
     condition = None if where is None else condition_of(where.this, schema)
-    if not recorded:
-        for each in (condition, *(statistic.condition for statistic in elementary(statistics))):
-            check_literals(each if isinstance(each, Condition) else None, schema)
-        for statistic in elementary(statistics):
-            for expression in (statistic.expression, statistic.weight):
-                if expression is not None and not isinstance(expression, str):
-                    check_expression(expression, schema)
     bins = {key: edges for key, edges in keys.items() if edges is not None}
     by = KeySets(tuple(grouping.tables))
     query = make_query(statistics, by, condition, schema, bins, shown, markers, recorded=recorded)
@@ -167,6 +160,7 @@ def make_query(
     for each in (condition, *(statistic.condition for statistic in elementary(checked))):
         if isinstance(each, Condition):
             check_computable(each, schema)
+            check_literals(None if recorded else each, schema)
     shown = tuple((titles or {}).get(key, _title(key, schema)) for key in keys)
     grouping = tuple((name or "_".join(("grouping", *about)), about) for name, about in markers)
     taken = [*shown, *(name for name, _ in grouping)]
@@ -176,6 +170,9 @@ def make_query(
     written = (name for name, column in schema.columns.items() if name in used and is_written(name, column))
     derived = ((name, schema.columns[name]) for name in {*written, *valued})
     computed, bordered = tuple(sorted(derived)), tuple(sorted(edges.items()))
+    for _, column in () if recorded else computed:
+        assert column.expression is not None
+        check_expression(column.expression, schema)
     query = Query(schema.name, named(checked, taken), keys, condition, bordered, shown, computed, tables, grouping)
     if tables:
         check_cells(query, schema)

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
-from lapwing.errors import RequestError
+from lapwing.errors import LapwingError, RequestError
 from lapwing.question.grids import MOST_SUMMED, GridStep, coarser
 from lapwing.question.schema import Grid, make_schema
 from lapwing.question.spelling import numeral
-from lapwing.question.sql import parse
+from lapwing.question.sql import make_query, parse
 
 COLUMNS = {
     "a": lw.number(0, 5),
@@ -92,3 +92,86 @@ def test_what_is_summed_has_at_most_so_many_steps():
 def test_numbers_are_written_as_decimals_where_they_have_one():
     assert [numeral(each) for each in (F(1, 3), F(-1, 8), F(7), F(3, 250))] == ["1/3", "-0.125", "7", "0.012"]
     assert numeral(F(1, 2**1201)) == f"1/{2**1201}"
+
+
+WHOLE = {
+    "n": lw.number(0, 120, integer=True),
+    "m": lw.number(0, 120, integer=True),
+    "z": lw.keys(1, 2, 3),
+    "i": "integer",
+    "x": lw.number(0, 9),
+    "d": lw.dates("2024-01-01", "2024-12-31"),
+    "e": "date",
+}
+FORMS = {
+    '"n" >= 18': ["n > 17", "n >= 18", "18 <= n", "17 < n", "NOT n < 18", "NOT n <= 17", "n > 17.5", "n > 16 + 1"],
+    '"n" < 18': ["n < 18", "n <= 17", "NOT (n >= 18)", "NOT n > 17", "n < 17.5", "n <= 17.5", "18 > n"],
+    '"n" < 65 AND "n" >= 18': ["n BETWEEN 18 AND 64", "n > 17 AND n <= 64", "NOT (n < 18) AND n < 65"],
+    '"n" > 120': ["n > 120", "NOT n <= 120"],
+    '"n" <= 120': ["n <= 120", "NOT n > 120"],
+    '"n" < 0': ["n < 0", "NOT n >= 0"],
+    '"n" < 1': ["n <= 0", "n < 1", "n < 0.5"],
+    '"z" >= 3': ["z > 2", "z >= 3", "z > 2.5"],
+    '"z" <= 3': ["z <= 3", "NOT z > 3"],
+    '"i" >= -5': ["i > -6", "i >= -5", "i >= -5.5"],
+    '"x" > 3': ["x > 3", "NOT x <= 3"],
+    "\"d\" >= DATE '2024-03-02'": ["d > DATE '2024-03-01'", "NOT d < DATE '2024-03-02'"],
+    "\"d\" < DATE '2025-01-01'": ["d <= DATE '2024-12-31'", "d < DATE '2025-01-01'"],
+    "\"e\" > DATE '9999-12-31'": ["e > DATE '9999-12-31'"],
+    '"m" > "n"': ["n < m", "m > n", "NOT m <= n", "NOT n >= m"],
+    '"m" = "n"': ["n = m", "m = n"],
+}
+
+
+@pytest.mark.parametrize(("text", "spelled"), FORMS.items())
+def test_a_comparison_has_one_form(text, spelled):
+    schema = make_schema("t", WHOLE, None, None, "add_remove", None)
+    asked = [parse(f"SELECT COUNT(*) FROM t WHERE {each}", schema) for each in spelled]
+    assert {str(each.where) for each in asked} == {text}
+    assert parse(asked[0].text, schema) == asked[0]  # what is recorded may be asked again
+
+
+@pytest.mark.parametrize(
+    "wrong", ["n >= 121", "n < 121", "n <= -1", "n > -1", "n <= 200", "n BETWEEN 5 AND 4", "z > 4"]
+)
+def test_a_comparison_that_cannot_be_is_refused_in_every_form(wrong):
+    schema = make_schema("t", WHOLE, None, None, "add_remove", None)
+    with pytest.raises(RequestError, match=r"beyond|larger value first"):
+        parse(f"SELECT COUNT(*) FROM t WHERE {wrong}", schema)
+
+
+FALSE = "n > 999"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"COUNT(*) FROM t WHERE {FALSE}",
+        f"COUNT(*) FROM t GROUP BY CASE WHEN {FALSE} THEN 'a' ELSE 'b' END",
+        f"COUNT(*) FROM t GROUP BY CASE WHEN {FALSE} THEN 1 ELSE 2 END",
+        f"COUNT(*) FROM t GROUP BY CUBE (z, BIN(IF({FALSE}, 1, 2), 0, 1, 2))",
+        f"SUM(IF({FALSE}, x, n)) FROM t",
+        f"SUM(x) / SUM(IF({FALSE}, x, n)) FROM t",
+        f"AVG(IF({FALSE}, 1, 0)) FROM t",
+        f"COUNT(*) FILTER (WHERE {FALSE}) FROM t",
+        f"WEIGHTED_MEDIAN(x, IF({FALSE}, x, n)) FROM t",
+    ],
+)
+def test_a_literal_that_cannot_occur_is_refused_wherever_it_stands(text):
+    schema = make_schema("t", WHOLE, None, None, "add_remove", None)
+    with pytest.raises(LapwingError, match="The condition compares n with 999, which is beyond its bounds, 0 to 120"):
+        parse(f"SELECT {text}", schema)
+
+
+@pytest.mark.parametrize("by", [f"CASE WHEN {FALSE} THEN 'a' ELSE 'b' END", f"IF({FALSE}, 1, 2)"])
+def test_a_literal_of_a_key_that_cannot_occur_is_refused_in_python(by):
+    schema = make_schema("t", WHOLE, None, None, "add_remove", None)
+    with pytest.raises(LapwingError, match="The condition compares n with 999"):
+        make_query([lw.count()], by, None, schema)
+
+
+@pytest.mark.parametrize("text", ["x / TRUE", "TRUE * x", "x + n - FALSE", "-TRUE + x", "(TRUE) + x"])
+def test_a_truth_value_is_no_number_in_a_calculation(text):
+    schema = make_schema("t", WHOLE, None, None, "add_remove", None)
+    with pytest.raises(RequestError, match=r"a calculation with TRUE or FALSE.*Write 1 or 0"):
+        parse(f"SELECT AVG({text}) FROM t", schema)

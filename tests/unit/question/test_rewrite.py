@@ -96,7 +96,7 @@ def test_a_condition_in_python_hints_at_single_quotes():
 
 def test_names_of_a_subquery_hide_those_of_the_source():
     text = read("SELECT SUM(age) FROM (SELECT cost AS age FROM visits WHERE age > 5)", SCHEMA).query.text
-    assert text == 'SELECT SUM("cost") FROM "visits" WHERE "age" > 5'
+    assert text == 'SELECT SUM("cost") FROM "visits" WHERE "age" >= 6'
 
 
 DOUBLING = "WITH a AS (SELECT age AS x FROM visits), {} SELECT SUM(x) FROM e".format(

@@ -42,7 +42,7 @@ ACCEPTED = {
         'SELECT AVG(CASE WHEN "x" > 5 THEN 1 ELSE 0 END) FROM "t"',
     "SELECT COUNT(*) FROM t WHERE 5 < x AND NOT yes": 'SELECT COUNT(*) FROM "t" WHERE "x" > 5 AND "yes" <> TRUE',
     "SELECT COUNT(*) FROM t WHERE day BETWEEN DATE '2024-01-01' AND '2024-12-31'":
-        'SELECT COUNT(*) FROM "t" WHERE "day" <= DATE \'2024-12-31\' AND "day" >= DATE \'2024-01-01\'',
+        'SELECT COUNT(*) FROM "t" WHERE "day" < DATE \'2025-01-01\' AND "day" >= DATE \'2024-01-01\'',
     "SELECT COUNT(*) FROM t WHERE note = 'it''s' OR note IS NOT NULL":
         'SELECT COUNT(*) FROM "t" WHERE "note" = \'it\'\'s\' OR NOT ("note" IS NULL)',
     'SELECT COUNT("odd ""name""") FROM "t"': 'SELECT COUNT("odd ""name""") FROM "t"',

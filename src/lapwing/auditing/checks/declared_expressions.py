@@ -130,7 +130,7 @@ def _computed() -> Cases:
         (lambda: _made(expression("DATE_TRUNC('month', d)")).grid, Grid(F(1), first, first + 60)),
         (lambda: _made(expression("DATE_TRUNC('month', d)", keys=_as([days[1]]))).keys, (days[1],)),
         (lambda: _made(expression("CASE WHEN n > 5 THEN 'hi' ELSE 'lo' END")),
-         Column("text", keys=("hi", "lo"), expression=Recode(((Compare("n", ">", F(5)), "hi"),), "lo"))),
+         Column("text", keys=("hi", "lo"), expression=Recode(((Compare("n", ">=", F(6)), "hi"),), "lo"))),
         (lambda: _made(expression("CASE WHEN n > 5 THEN 'hi' WHEN n > 3 THEN 'lo' ELSE 'hi' END")).keys, ("hi", "lo")),
         (lambda: _made(expression("CASE WHEN n > 5 THEN 'hi' WHEN n > 3 THEN 'lo' END")).keys, ("hi", "lo")),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from ..tools.meant import ComputedAs, Meant, compare, constant, named, statistic
 X, Y, Z, LARGE = named("x", "y", "z", "large")
 ONE, ZERO = constant(1), constant(0)
 COUNT = statistic("count", name="count")
-_BIG = compare("z", ">", 3)
+_BIG = compare("z", ">=", 4)
 _TENTH = Fraction(1, 10)
 
 
@@ -32,7 +32,7 @@ def _ratio(
 _COUNTED = Choose(((_BIG, ONE),), None)
 _CHOSEN = Choose(((_BIG, X),), None)
 _SUMS = statistic("sum", "x"), statistic("sum", "z")
-_CASE = 'CASE WHEN "z" > 3 THEN'
+_CASE = 'CASE WHEN "z" >= 4 THEN'
 
 STATISTICS = (
     Meant(("SELECT COUNT(*) FROM t", "SELECT COUNT(1) FROM t", 'select count ( * ) from "T";'), (COUNT,),
@@ -176,8 +176,8 @@ CONDITIONS = (
         "x < 2 AND (k = 'a' AND x < 2)"),
     _where('"k" = \'a\' OR "x" < 2', Some((_A, _SMALL)), "k = 'a' OR x < 2", "x < 2 OR k = 'a'",
         "(x < 2) OR ('a' = k)"),
-    _where('("k" = \'a\' OR "x" < 2) AND "z" > 3', All((Some((_A, _SMALL)), _BIG)), "(k = 'a' OR x < 2) AND z > 3"),
-    _where('("k" = \'a\' AND "x" < 2) OR "z" > 3', Some((All((_A, _SMALL)), _BIG)), "k = 'a' AND x < 2 OR z > 3",
+    _where('("k" = \'a\' OR "x" < 2) AND "z" >= 4', All((Some((_A, _SMALL)), _BIG)), "(k = 'a' OR x < 2) AND z > 3"),
+    _where('("k" = \'a\' AND "x" < 2) OR "z" >= 4', Some((All((_A, _SMALL)), _BIG)), "k = 'a' AND x < 2 OR z > 3",
         "z > 3 OR k = 'a' AND x < 2"),
     _where('"x" IS NULL', Missing("x"), "x IS NULL", "(x) IS NULL", "NOT (x IS NOT NULL)"),
     _where('NOT ("x" IS NULL)', Not(Missing("x")), "x IS NOT NULL", "NOT x IS NULL"),
@@ -185,7 +185,8 @@ CONDITIONS = (
     _where('"b" = TRUE', compare("b", "=", True), "b", "b = TRUE", "(b)"),
     _where('"b" <> TRUE', compare("b", "<>", True), "NOT b", "b <> TRUE", "b != true"),
     _where('"b" = FALSE', compare("b", "=", False), "b = FALSE", "false = B"),
-    _where('"x" < "y"', Compare("x", "<", None, "y"), "x < y", "NOT x >= y"),
+    _where('"x" < "y"', Compare("x", "<", None, "y"), "x < y", "NOT x >= y", "y > x"),
+    _where('"z" >= 4', _BIG, "z > 3", "z >= 4", "z > 3.5", "NOT z < 4", "NOT z <= 3"),
     _where('"x" = "y"', Compare("x", "=", None, "y"), "x = y", "NOT x <> y"),
     _where('"x" + "y" > 3', Against(Sum((X, Y)), ">", constant(3)), "x + y > 3", "3 < y + x", "NOT x + y <= 3"),
     _where('"x" * "z" >= ABS("y")', Against(Product((X, Z)), ">=", Apply("ABS", (Y,))), "ABS(y) <= x * z",

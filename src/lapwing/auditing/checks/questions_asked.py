@@ -131,7 +131,7 @@ SEVERAL = (
 )  # fmt: skip
 
 _SUM = statistic("sum", "x", "sum_x")
-_Z3, _X5 = compare("z", ">", 3), compare("x", "<", 5)
+_Z3, _X5 = compare("z", ">=", 4), compare("x", "<", 5)
 _DOUBLE = Product((constant(2), X))
 
 NESTED = (
@@ -151,9 +151,9 @@ NESTED = (
         "SELECT SUM(x) FROM (SELECT * FROM (SELECT * FROM t AS u WHERE u.z > 3) v WHERE v.x < 5)",
         "WITH u AS (SELECT x AS v FROM t WHERE z > 3 AND x < 5) SELECT SUM(v) AS sum_x FROM u",
         "WITH a AS (SELECT * FROM t WHERE z > 3), b AS (SELECT x FROM a) SELECT SUM(x) FROM b WHERE x < 5"),
-        (_SUM,), 'SUM("x") FROM "t" WHERE "x" < 5 AND "z" > 3', where=All((_X5, _Z3))),
+        (_SUM,), 'SUM("x") FROM "t" WHERE "x" < 5 AND "z" >= 4', where=All((_X5, _Z3))),
     Meant(("SELECT SUM(x) FROM (SELECT x, z FROM t WHERE z > 3 OR x < 5) WHERE z > 3 AND x < 5",),
-        (_SUM,), 'SUM("x") FROM "t" WHERE "x" < 5 AND ("x" < 5 OR "z" > 3) AND "z" > 3',
+        (_SUM,), 'SUM("x") FROM "t" WHERE "x" < 5 AND ("x" < 5 OR "z" >= 4) AND "z" >= 4',
         where=All((_X5, Some((_X5, _Z3)), _Z3))),
     Meant(("SELECT SUM(v) AS n FROM (SELECT x * 2 AS v FROM t)", "SELECT SUM(2 * w) AS n FROM (SELECT x AS w FROM t)"),
         (statistic("sum", '2 * "x"', "n", expression=_DOUBLE),), 'SUM(2 * "x") FROM "t"',
@@ -168,9 +168,9 @@ NESTED = (
         "SELECT COUNT(DISTINCT p) FROM (SELECT * FROM t)"),
         (statistic("people", "p", "people"),), 'COUNT(DISTINCT "p") FROM "t"'),
     Meant(("SELECT COUNT(v) AS n FROM (SELECT CASE WHEN z > 3 THEN x END AS v FROM t)",),
-        (statistic("count", 'CASE WHEN "z" > 3 THEN "x" END', "n", expression=Choose(((_Z3, X),), None)),),
-        'COUNT(CASE WHEN "z" > 3 THEN "x" END) FROM "t"',
-        computed={'CASE WHEN "z" > 3 THEN "x" END': ComputedAs(Choose(((_Z3, X),), None), "number", whole(0),
+        (statistic("count", 'CASE WHEN "z" >= 4 THEN "x" END', "n", expression=Choose(((_Z3, X),), None)),),
+        'COUNT(CASE WHEN "z" >= 4 THEN "x" END) FROM "t"',
+        computed={'CASE WHEN "z" >= 4 THEN "x" END': ComputedAs(Choose(((_Z3, X),), None), "number", whole(0),
         whole(10))}),
     Meant(("SELECT COUNT(*) FROM (SELECT s AS name FROM t WHERE s IS NULL) WHERE name IN ('b', 'a')",),
         (COUNT,), 'COUNT(*) FROM "t" WHERE "s" IN (\'a\', \'b\') AND "s" IS NULL',
