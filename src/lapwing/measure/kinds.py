@@ -35,7 +35,7 @@ def measurements(schema: Schema, query: Query, intervals: bool = True) -> tuple[
     record.  Quantiles of a column, by each of its weights, have a measurement of their own, with ``intervals``
     or without.
     """
-    own = dict(query.derived)
+    own = {name for name, column in query.derived if column.is_computed}
     if query.statistics[0].kind == "cdf":
         column, bins = query.by[-1], len(dict(query.edges)[query.by[-1]]) - 1
         return (Distribution(column, grid=_grid(schema, column), computed=column in own, bins=bins),)
@@ -136,7 +136,7 @@ def columns_read(schema: Schema, query: Query, measured: Sequence[Measurement]) 
 
 def columns_declared(schema: Schema, query: Query, measured: Sequence[Measurement]) -> tuple[str, ...]:
     """Return those columns, and the columns that the source declares and that are computed from them."""
-    own = dict(query.derived)
+    own = {name for name, column in query.derived if column.is_computed}  # its expression is in the text
     return tuple(name for name in _used(schema, query, measured) if name not in own)
 
 

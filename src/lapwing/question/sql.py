@@ -29,7 +29,7 @@ from .asking import (
 from .bins import equal_bins
 from .condition import check_depth, column_name, condition_of, numeral, only, parse_condition, parsed, refuse
 from .derived import check_computable, with_derived, with_values
-from .expression import ONE, Choose, names_in
+from .expression import ONE, ZERO, Choose, names_in
 from .foreign_objects import refuse_no_text
 from .grouping import grouping_keys, grouping_of, is_grouping, is_key, key_of
 from .labels import NAME, is_name
@@ -170,9 +170,8 @@ def make_query(
     written = (name for name, column in schema.columns.items() if name in used and is_written(name, column))
     derived = ((name, schema.columns[name]) for name in {*written, *valued})
     computed, bordered = tuple(sorted(derived)), tuple(sorted(edges.items()))
-    for _, column in () if recorded else computed:
-        assert column.expression is not None
-        check_expression(column.expression, schema)
+    for expression in () if recorded else (column.expression for _, column in computed):
+        check_expression(ZERO if expression is None else expression, schema)
     query = Query(schema.name, named(checked, taken), keys, condition, bordered, shown, computed, tables, grouping)
     if tables:
         check_cells(query, schema)

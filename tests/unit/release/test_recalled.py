@@ -67,6 +67,9 @@ MORE = [
     f"SELECT AVG(x{' / (1 + w)' * 18}) FROM t",
     "SELECT SUM(flag), AVG(flag), VAR_POP(n > 5), MAX(IF(flag, n, w)) FROM t",
     "SELECT AVG(n) AS b, COUNT(*) AS a, SUM(n) AS c FROM t",
+    "SELECT ROUND(100 * AVG(IF(flag, 1, 0)), 1) AS percent, 12 * (SUM(n)), ROUND(AVG(x), (2)) FROM t",
+    "SELECT n, flag, COUNT(*) FROM t GROUP BY n, (flag)",
+    "SELECT w, FLOOR(n / 10) * 10 AS tens, COUNT(*) FROM t GROUP BY CUBE (w, tens)",
 ]  # fmt: skip
 IN_PYTHON = {
     **PYTHON,
@@ -103,6 +106,14 @@ def test_T54_a_question_is_rebuilt_from_its_record(plan):
     assert again.sql == plan.sql
     assert [part.measurement for part in again.parts] == [part.measurement for part in plan.parts]
     assert {each.text for each in again.query.statistics} == {each.text for each in plan.query.statistics}
+
+
+@pytest.mark.parametrize("text", ["SELECT n, COUNT(*) FROM t GROUP BY n", "SELECT AVG(n) FROM t GROUP BY n"])
+def test_bounds_that_make_keys_are_part_of_the_question(text):
+    wider = source().declare(n=lw.number(0, 41, integer=True, missing=[99]))
+    one, other = (question(each.plan(text, epsilon=1)) for each in (source(), wider))
+    assert one["query"] == other["query"]
+    assert one["columns"]["n"] != other["columns"]["n"]
 
 
 def test_a_table_by_a_function_is_found_in_the_set_that_holds_it(tmp_path, frozen_noise):
