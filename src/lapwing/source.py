@@ -59,6 +59,9 @@ A = TypeVar("A", Release, Discovery, Bounds, RowsPerPerson)
 class Source(LedgerOfSource):
     """A table about people, its public description, and its budget.
 
+    What is declared is taken as it is: keys that are spelled otherwise in the table, or bounds in another unit, give
+    noise for their ε.  So ``lw.check(source)``, for the owner alone, compares it with the table before any is spent.
+
     Args:
         table: a path or glob of CSV or Parquet files; a pandas, Polars or Spark data frame, an Arrow table or a DuckDB
             relation; postgresql://host/database#table, spark:table, or sc://host:port#table.

@@ -7,7 +7,7 @@ and a cut selects and orders rows of it afterwards (``release/cutting``).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -15,10 +15,11 @@ from sqlglot import exp
 
 from ..errors import InvalidParameter, UnsupportedQuery
 from .bins import bin_names
+from .codes import Key
 from .condition import condition_of, only, parsed, written
-from .literals import quotable
+from .literals import check_literals, quotable
 from .query import Condition, Query, columns_of, expressions_of, quoted
-from .schema import Schema, plain
+from .schema import Column, Schema, plain
 
 PARTS = ("having", "order", "limit", "offset")
 """The parts of a SELECT that cut its answer."""
@@ -96,11 +97,17 @@ def answer_columns(query: Query, schema: Schema) -> Schema:
     for key, title in zip(query.by, query.titles or query.by, strict=True):
         column = schema.columns[key]
         values = bin_names(bins[key], column) if key in bins else column.group_keys or ()
-        columns[title] = plain(key_kind(values))
+        columns[title] = _of_keys(values)
     columns |= {name: plain("integer") for name, _ in query.grouping}
     for statistic in query.statistics:
         columns |= {f"{statistic.name}{ending}": plain("number") for ending in _ENDINGS}
     return Schema("the answer", columns)
+
+
+def _of_keys(values: Sequence[Key]) -> Column:
+    """Return the column of an answer that has these keys, as long as they are of one type."""
+    column = plain(key_kind(values))
+    return replace(column, keys=tuple(values)) if len(set(map(type, values))) == 1 else column
 
 
 def key_kind(values: Iterable[object]) -> str:
@@ -119,6 +126,7 @@ def cut_of(select: exp.Select, answer: Schema, meaning: Meaning, items: Callable
         condition = condition_of(_named(having.this, answer, meaning), answer)
         if expressions_of(condition):
             raise UnsupportedQuery("a calculation in HAVING", "Compare columns of the answer with values.")
+        check_literals(condition, answer)
     if order is not None:
         only(order, "expressions")
     keys = [] if order is None else [_order(each, answer, meaning, items) for each in order.expressions]

@@ -12,6 +12,7 @@ from .. import exact
 from ..errors import (
     ConflictingParameters,
     InvalidParameter,
+    InvalidRequest,
     InvalidSource,
     RequestError,
     UnsupportedQuery,
@@ -199,8 +200,7 @@ def with_computed(schema: Schema, derivations: Mapping[str, Derivation]) -> Sche
             raise InvalidSource(schema.name, f'computes the column "{name}" by {what}', advice) from None
         except RequestError as refused:
             why = str(refused).partition(". ")[0]
-            raise InvalidSource(
-                schema.name, f'is refused in column "{name}": {why}', "Change the declaration."
-            ) from None
+            advice = refused.args[1] if isinstance(refused, InvalidRequest) else "Change the declaration."
+            raise InvalidSource(schema.name, f'is refused in column "{name}": {why}', advice) from None
         schema = replace(schema, columns={**schema.columns, name: column})
     return schema

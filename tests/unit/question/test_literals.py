@@ -108,6 +108,34 @@ def test_a_value_that_cannot_occur_is_refused_at_every_door_and_costs_nothing(so
         _ = source.ledger
 
 
+@pytest.mark.parametrize(
+    ("by", "having", "said"),
+    [
+        ("ward", "ward = 'North'", "compares ward with 'North', which is not one of its 2 keys. .* mean 'north'?"),
+        ("ward", "COUNT(*) > 5 AND ward IN ('x', 'north')", "with 'x'"),
+        ("year", "year = 2022", "Did you mean 2021?"),
+        ("year", "year > 2025", "beyond all of its keys"),
+        ("age", "age = '[0, 17)'", r"Did you mean '\[0, 18\)'"),
+        ("ward", "ward < 'south'", None),
+        ("region", "region = 'elsewhere'", None),
+        ("year", "year >= 2021 OR COUNT(*) < -5", None),
+    ],
+)
+def test_having_refuses_a_key_that_cannot_occur_in_the_answer(source, by, having, said):
+    asked = f"SELECT {by}, COUNT(*) FROM t GROUP BY {by} HAVING {having}"
+    if said is None:
+        assert source.plan(asked, epsilon=1).groups > 1
+        return
+    with pytest.raises(RequestError, match=said):
+        source.plan(asked, epsilon=1)
+
+
+@pytest.mark.parametrize("declared", [lw.recode("ward", {"North": "n"}), lw.expression("IF(ward = 'North', 1, 0)")])
+def test_a_computed_column_of_a_key_that_cannot_occur_says_which_was_meant(source, declared):
+    with pytest.raises(RequestError, match=r"'North', which is not one of its 2 keys.*Did you mean 'north'"):
+        source.declare(odd=declared)
+
+
 @pytest.mark.parametrize("condition", ALLOWED)
 def test_a_value_that_may_occur_is_asked(source, condition):
     assert source.plan(lw.count(), where=condition, epsilon=1).groups == 1
