@@ -204,7 +204,7 @@ def _checked(schema: Schema, table: Table, progress: Progress | None) -> SourceC
                 raise
             advice.append(_not_there(schema.person, refusal))
             read = replace(schema, person=None, rows_per_person=1)
-    table.check(read, found)
+    table.check(replace(read, columns={name: read.columns[name] for name in found}), found)
     counts = count_fit(table, read, found, schema.rows_per_person or 1, progress)
     homes = {name: each.name for each in schema.joins for name, _ in each.columns}
     columns = tuple(replace(_column(name, schema.columns[name], counts), table=homes.get(name)) for name in found)

@@ -1,6 +1,7 @@
 """Sources: how they are made, in Python and from a file, and what is refused."""
 
 import re
+import sqlite3
 import tomllib
 from datetime import date
 from fractions import Fraction as F
@@ -20,7 +21,7 @@ from lapwing.engine.table import DescribedField
 from lapwing.question.schema import MAX_CELLS, Grid
 from lapwing.source_file import describe
 
-from ..tables import decided
+from ..tables import FORMS, decided, make
 
 TOML = """
 name = "visits"
@@ -286,6 +287,36 @@ def test_a_table_without_a_declared_column_is_refused_before_the_charge(tmp_path
     assert source.ledger.spent == 0
 
 
+@pytest.mark.parametrize("form", [*FORMS, "lazy", "sqlite"])
+def test_a_table_that_lacks_a_declared_column_is_refused_whatever_is_asked(form, tmp_path):
+    rows = [{"person": "p", "x": 1.0, "key": "a"}, {"person": "q", "x": 2.0, "key": "b"}]
+    table = make(rows, "polars" if form == "lazy" else "arrow" if form == "sqlite" else form, tmp_path)
+    if form == "lazy":
+        table = table.lazy()
+    if form == "sqlite":
+        with sqlite3.connect(tmp_path / "t.db") as base:
+            base.execute("CREATE TABLE t (person, x, key)")
+        base.close()
+        table = tmp_path / "t.db"
+    columns = {"x": lw.number(0, 9), "Key": lw.keys("a", "b"), "twice": lw.expression("x * 2")}
+    source = lw.Source(table, name="t", columns=columns, person="person", rows_per_person=1, epsilon=9, delta="1e-3",
+                       ledger=tmp_path / "l")  # fmt: skip
+    asks = [
+        lambda: source.sql("SELECT COUNT(*) FROM t", epsilon=1),
+        lambda: source.release(lw.mean("twice"), epsilon=1),
+        lambda: source.bounds("x", epsilon=1),
+        lambda: source.rows_per_person(epsilon=1),
+    ]
+    meant = "" if form in ("csv", "csv.gz", "tsv") else '.*Did you mean "key"'  # a header may be a row
+    for ask in asks:
+        with pytest.raises(
+            errors.InvalidSource, match=f'declares the column "Key", which its table does not have{meant}'
+        ):
+            ask()
+    assert source.ledger.spent == 0
+    assert lw.check(source).wrong
+
+
 def test_too_many_cells_are_refused():
     columns = {name: lw.keys(range(5000)) for name in "ab"}
     source = lw.Source(pd.DataFrame({"a": [1], "b": [1]}), name="t", columns=columns, epsilon=1)
@@ -516,6 +547,7 @@ def test_a_source_without_a_total_says_how_to_give_one(tmp_path):
         with pytest.raises(errors.NoLedger, match=advice) as caught:
             asked()
         assert "Nothing was charged" in str(caught.value)
+        assert str(caught.value).startswith('Source "t" gives no total ε'), "the cause comes first"
     plan = source.plan(lw.count(), epsilon=1)
     assert re.search(advice, str(plan))
     assert re.search(advice, str(plan.lacking))

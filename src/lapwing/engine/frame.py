@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from ..errors import suggestion
 from ..question.query import literal
 from . import frames
 from .connection import connected, spill_folder
@@ -64,7 +65,7 @@ class Frame(Readable):
     def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
         library = frames.maker_of(self._frame)
         where = "table.column_names" if library == "pyarrow" else "df.columns"
-        advice = f"Names are compared exactly: see {where}."
+        advice = f"Names are compared exactly: see {where}.{suggestion(column, map(str, names))}"
         return "", f"{advice} df.reset_index() makes an index a column." if library == "pandas" else advice
 
 
@@ -102,7 +103,7 @@ class Relation(Readable):
         return Handed(sql, types, [False] * len(places))
 
     def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
-        return "", "Names are compared exactly: see relation.columns."
+        return "", f"Names are compared exactly: see relation.columns.{suggestion(column, map(str, names))}"
 
 
 def _copy(relation: duckdb.DuckDBPyRelation, places: Sequence[int], types: Sequence[str], path: str) -> None:

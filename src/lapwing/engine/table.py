@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import EngineError, InvalidSource
+from ..errors import EngineError, InvalidSource, suggestion
 from ..measure.cells import Progress, column
 from ..question.codes import Key, Kind
 from ..question.join import own_columns
@@ -184,10 +184,12 @@ class Table(ABC):
         return None
 
     def check(self, schema: Schema, columns: Sequence[str]) -> None:
-        """Refuse, before anything is charged, a table that lacks a column, or has it in a type that does not fit."""
+        """Refuse, before anything is charged, a table that lacks a declared column, or has one in another type."""
         people = [] if schema.person is None else [schema.person]
         own = own_columns(schema, columns)
-        fields = self.fields_of([*own, *people])
+        declared = own_columns(schema, [name for name, each in schema.columns.items() if not each.is_computed])
+        fields = self.fields_of([*own, *declared, *people])
+        self.places(declared, fields)
         types = [fields[at].type for at in self.places([*own, *people], fields)]
         for name, type_name in zip(own, types, strict=False):
             kind = schema.columns[name].kind
@@ -256,7 +258,8 @@ class Table(ABC):
 
     def lacking(self, column: str, names: Sequence[object]) -> tuple[str, str]:
         """Return what is wrong with a declared column that is not among the names, and what to do."""
-        return f'declares the column "{column}", which its table does not have', "`lapwing init` lists its columns."
+        advice = f"`lapwing init` lists its columns.{suggestion(column, map(str, names))}"
+        return f'declares the column "{column}", which its table does not have', advice
 
     def reads(self, type_name: str, kind: Kind) -> bool:
         """Return whether every cell of a column of this type can be read as declared."""

@@ -69,7 +69,9 @@ def checked_labels(given: object, codes: Sequence[Any], other: str | None = None
     places: dict[str, int] = {}
     for place, label in enumerate(labels, 1):
         if not is_harmless(label):
-            raise _refused(f"something in place {place} that cannot be shown")
+            long = isinstance(label, str) and len(label) > LONGEST
+            what = f"a text of {len(label):,} characters, too many," if long else "something"
+            raise _refused(f"{what} in place {place} that cannot be shown")
         if label in places:
             raise _refused(f"the same label in places {places[label]} and {place}")
         if label == other:

@@ -68,7 +68,7 @@ def test_presentation_is_no_part_of_a_question():
         (["men", "@SUM(1)"], "place 2"),
         (["+1", "women"], "place 1"),
         (["-1", "women"], "place 1"),
-        (["men", "w" * 201], "place 2"),
+        (["men", "w" * 250], "a text of 250 characters, too many, in place 2 .* 1 to 200 characters"),
         (["men", 2], "place 2"),
         (["men", None], "place 2"),
         ("ab", "labels"),
