@@ -269,7 +269,8 @@ def _column(column: DescribedField, kind: str, read: Sequence[Kind]) -> str:
     if not read:
         return f"{toml_name(column.name)} cannot be read as it is ({base.lower()}): use a view that converts it"
     if len(column.labels) == 1 and base in (*_NUMBERS, *_REALS):  # a number with a code that means something else
-        body = f"low = ?, high = ?, missing = [{toml(Fraction(str(column.labels[0][0])))}]"
+        whole = ", integer = true" * (base in _NUMBERS)
+        body = f"low = ?, high = ?{whole}, missing = [{toml(Fraction(str(column.labels[0][0])))}]"
     elif column.labels:
         body = f"keys = {_labelled(column.labels)}"
     elif base in _NUMBERS:

@@ -187,7 +187,7 @@ def test_J2_T39_a_look_up_with_a_key_twice_is_refused_before_the_charge(codes, t
     look_up = tmp_path / "look_up.csv"
     look_up.write_text("c,k\n" + "".join(f'"{code}",canary\n' for code in codes))
     source = lw.Source(
-        pd.DataFrame({"x": [1], "code": [1]}), name="t", columns=COLUMNS | {"y": "text"}, epsilon=1,
+        pd.DataFrame({"x": [1], "y": [1], "code": [1]}), name="t", columns=COLUMNS | {"y": "text"}, epsilon=1,
         ledger=tmp_path / "l", joins=[lw.join(look_up, public=True, on={"code": "c"}, columns={"key": "k"})],
     )  # fmt: skip
     with pytest.raises(errors.InvalidSource, match="keys occur more than once") as refusal:

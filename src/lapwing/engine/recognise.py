@@ -315,6 +315,8 @@ def _kind(column: Sequence[str], file: File) -> Kind | None:
     if not column:
         return None
     number = _numbers(file.decimal or ".", file.thousands)
+    if any(re.fullmatch(r"\s*0\d+\s*", cell) for cell in column):  # a code, such as the postcode 01067
+        return "text"
     if _share(column, lambda cell: number.fullmatch(cell) is not None) >= _MOST:
         decimal = re.escape(file.decimal or ".")
         whole = _share(column, lambda cell: not re.search(rf"[eE]|{decimal}0*[1-9]", cell)) == 1

@@ -6,7 +6,8 @@ Days and moments are numbers in such a file, with a format that is part of its d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,21 @@ class _Survey(ObjectFiles):
 
     def described(self) -> list[DescribedField]:
         about = self._about(self.paths[0])
-        columns = zip(about["names"], about["kinds"], about["titles"], about["labels"], strict=True)
+        columns = list(zip(about["names"], about["kinds"], about["titles"], about["labels"], strict=True))
+        whole = dict.fromkeys(self._whole([name for name, kind, *_ in columns if kind == "number"]), "BIGINT")
         return [
-            DescribedField(name, _TYPES[kind], title, [(unpacked(code), label) for code, label in labels])
+            DescribedField(
+                name, whole.get(name, _TYPES[kind]), title, [(unpacked(code), label) for code, label in labels]
+            )
             for name, kind, title, labels in columns
         ]
+
+    def _whole(self, names: Sequence[str]) -> set[str]:
+        """Return which columns have whole numbers alone in the first rows: these programs have floats for all."""
+        with closing(self._told(self.paths[0], "rows", list(names))) as rows:
+            first: Sequence[Sequence[object]] = next(rows, []) if names else []
+        held = {name: [cell for cell in cells if cell is not None] for name, cells in zip(names, first, strict=False)}
+        return {name for name, cells in held.items() if cells and all(map(_is_whole, map(unpacked, cells)))}
 
     def check(self, wanted: Sequence[Wanted]) -> None:
         """Refuse, before anything is charged, a file that cannot be read to its end."""
@@ -72,7 +83,7 @@ class _Survey(ObjectFiles):
         self._known[file] = (now, about)
         return dict(about)
 
-    def _told(self, file: str, job: str, *of: Any) -> Iterator[Any]:
+    def _told(self, file: str, job: str, *of: Any) -> Generator[Any, None, None]:
         encoding = None if self.file.encoding is None else _ENCODINGS.get(self.file.encoding, self.file.encoding)
         try:
             yield from told(f"statistics {job}", str(Path(file).absolute()), self.form, encoding, *of)
@@ -85,6 +96,10 @@ class _Survey(ObjectFiles):
             "encoding than it says",
             'Write it again, or give its encoding, for example encoding = "windows-1252" under [file].',
         )
+
+
+def _is_whole(cell: object) -> bool:
+    return isinstance(cell, int | float) and float(cell).is_integer()
 
 
 class StataFiles(_Survey):

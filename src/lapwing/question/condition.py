@@ -25,7 +25,7 @@ from .codes import is_unicode
 from .conditions import TURNED
 from .expression import ONE, Constant, Expression, Named, conditions_of
 from .foreign_objects import refuse_no_text
-from .literals import check_literals, in_one_form, quotable, refuse_label
+from .literals import check_literals, code_of, in_one_form, quotable, refuse_label
 from .query import (
     Against,
     All,
@@ -301,7 +301,7 @@ def _comparison(left: exp.Expression, operator: str, right: exp.Expression, sche
         if _family(column) != _family(second):
             raise UnsupportedQuery(f'a comparison of "{name}" with "{other}"', "Compare columns of the same type.")
         return Compare(name, operator, None, other)  # type: ignore[arg-type]
-    return Compare(name, operator, _value(right, name, column))  # type: ignore[arg-type]
+    return Compare(name, operator, _value(right, name, column, equal=operator in ("=", "<>")))  # type: ignore[arg-type]
 
 
 def against(left: Expression, operator: str, right: Expression, schema: Schema) -> Condition:
@@ -384,23 +384,24 @@ def _family(column: Column) -> str:
 _EXAMPLES = {"text": "'north'", "number": "18", "date": "DATE '2024-01-31'", "boolean": "TRUE"}
 
 
-def _value(node: exp.Expression, name: str, column: Column) -> Value:
-    """Return a literal as a value of the column's type."""
+def _value(node: exp.Expression, name: str, column: Column, *, equal: bool = True) -> Value:
+    """Return a literal as a value of the column's type; one to be ``equal`` to may be a code of another type."""
     family = _family(column)
-    value: Value | None = None
+    text = str(node.this) if isinstance(node, exp.Literal) and node.is_string else None
+    value: Value | None = text if family == "text" else None
     if isinstance(node, exp.Null):
         refuse(node)
     elif family == "number":
         value = numeral(node)
     elif family == "boolean" and isinstance(node, exp.Boolean):
         value = bool(node.this)
-    elif family == "text" and isinstance(node, exp.Literal) and node.is_string:
-        value = str(node.this)
     elif family == "date":
         value = calendar_day(node)
+    if value is None and equal:
+        value = code_of(numeral(node) if text is None else text, column)
     if value is None:
-        if isinstance(node, exp.Literal) and node.is_string:
-            refuse_label(name, column, str(node.this))
+        if text is not None:
+            refuse_label(name, column, text)
         example = _EXAMPLES[family]
         if family == "text" and isinstance(node, exp.Literal) and node.name.isalnum():
             example = f"'{node.name}'"

@@ -9,6 +9,7 @@ number.  Columns that are declared by their type alone allow every other value.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date, timedelta
 from difflib import get_close_matches
@@ -119,6 +120,21 @@ def _check(name: str, column: Column, value: Value, *, equal: bool) -> None:
             _refuse(name, value, f"which is not {_one_of(len(keys))}", _instead(value, keys))
         if not equal and not min(keys) <= value <= max(keys):
             _refuse(name, value, "which is beyond all of its keys", _instead(value, keys))
+
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
+
+
+def code_of(spelled: Fraction | str | None, column: Column) -> Value | None:
+    """Return the code that a number means among texts, or a text among whole numbers: 1 for '1', where it is one code.
+
+    None where it could be another: if a key is no whole number in its usual spelling, or other keys are counted, too.
+    """
+    if isinstance(spelled, str):
+        return Fraction(spelled) if column.kind == "integer" and column.keys and _WHOLE.fullmatch(spelled) else None
+    if spelled is None or column.kind != "text" or not all(_WHOLE.fullmatch(str(key)) for key in column.keys or ("",)):
+        return None
+    return str(spelled) if column.other is None or str(spelled) in (column.keys or ()) else None
 
 
 def _one_of(number: int) -> str:

@@ -222,8 +222,9 @@ def place_of(columns: Sequence[KeyColumn], axis: int, asked: object, parameter: 
                 return i
     for values in mine:
         texts = [_text(value) for value in values]
-        if isinstance(asked, str) and texts.count(asked) == 1:
-            return texts.index(asked)
+        text = str(asked) if type(asked) is int else asked  # a code such as 1, where the keys are texts
+        if isinstance(text, str) and texts.count(text) == 1:
+            return texts.index(text)
     raise InvalidParameter(asked, parameter, f"one of {', '.join(_text(value) for value in mine[0][:20])}")
 
 

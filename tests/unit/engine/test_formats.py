@@ -382,6 +382,21 @@ def test_init_writes_titles_and_labels_of_values_as_keys(tmp_path):
     assert tomllib.loads(text)["epsilon"] == 1
 
 
+@pytest.mark.parametrize("name", ["t.sav", "t.dta"])
+def test_init_offers_floats_that_are_whole_in_the_first_rows_as_whole_numbers(name, tmp_path):
+    frame = pd.DataFrame({"id": [101.0, None, 10.0**12], "x": [1.0, 2.5, 3.0], "none": [None, None, float("nan")],
+                          "code": [1.0, 2.0, 77.0]})  # fmt: skip
+    write = pyreadstat.write_sav if name.endswith("sav") else pyreadstat.write_dta
+    write(frame, str(tmp_path / name), variable_value_labels={"code": {77: "no answer"}})
+    said = describe(str(tmp_path / name), tmp_path).text.partition("[columns]\n")[2].splitlines()
+    assert said == [
+        "# id = { low = ?, high = ?, integer = true }",
+        "# x = { low = ?, high = ? }",
+        "# none = { low = ?, high = ? }",
+        "# code = { low = ?, high = ?, integer = true, missing = [77] }",
+    ]
+
+
 # --- folders ---
 
 
@@ -617,7 +632,7 @@ def test_init_knows_the_types_that_a_file_describes(tmp_path):
     text, day, truth = "keys = [?]", 'type = "date"', "keys = [false, true]"
     known = [text, whole, real, text, day, truth]
     for form, lines in (("sqlite", known), ("duckdb", known), ("arrow", known),
-                        ("spss", [text, real, real, text, day, real]),
+                        ("spss", [text, whole, real, text, day, whole]),
                         ("jsonl", [text] * 6), ("xlsx", [text] * 6)):  # fmt: skip
         folder = tmp_path / form
         folder.mkdir()

@@ -65,6 +65,13 @@ def test_the_text_na_is_no_key_after_init(tmp_path):
     assert counted(tmp_path, lw.count("sex"), 'sex = { type = "text" }') == [60]
 
 
+def test_numbers_with_leading_zeros_are_codes(tmp_path):
+    (tmp_path / "t.csv").write_text("plz,n,zero,year\n" + rows(lambda i: f"{i * 997:05},{i},0,{2000 + i}"))
+    found = describe(str(tmp_path / "t.csv"), tmp_path).text.partition("[columns]\n")[2].splitlines()
+    whole = "{ low = ?, high = ?, integer = true }"
+    assert found == ["# plz = { keys = [?] }", f"# n = {whole}", f"# zero = {whole}", f"# year = {whole}"]
+
+
 def test_a_file_of_a_glob_that_is_not_utf8_tells_the_encoding_of_all(tmp_path):
     for number, data in enumerate((b"Bonn,1\n" * 9, b"Bonn,1\n" * 300_000 + "Köln,1\n".encode("latin-1"), b"x,1\n")):
         (tmp_path / f"part{number}.csv").write_bytes(b"ort,n\n" + data)

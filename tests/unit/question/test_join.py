@@ -28,7 +28,10 @@ REGIONS = {"code": ["A", "B"], "region": ["north", "south"]}
 COUNTRIES = {"region": ["north"], "country": ["N"]}
 
 
-def visits(folder, *joins, columns=COLUMNS, table=None, **options):
+def visits(folder, *joins, columns=None, table=None, **options):
+    if columns is None:
+        there = {*VISITS, *(name for each in joins for name, _ in each.columns)}
+        columns = {name: each for name, each in COLUMNS.items() if name in there}
     told = {"name": "visits", "person": "patient", "rows_per_person": 2, "epsilon": 100, **options}
     rows = pd.DataFrame(VISITS) if table is None else table
     return lw.Source(rows, columns=columns, joins=list(joins), ledger=folder / "visits.ledger", **told)

@@ -136,6 +136,58 @@ def test_a_computed_column_of_a_key_that_cannot_occur_says_which_was_meant(sourc
         source.declare(odd=declared)
 
 
+SPELLED = {
+    "mark = 1": "mark = '1'",
+    "mark IN (1, '3')": "mark IN ('1', '3')",
+    "mark <> 10": "mark <> '10'",
+    "3 = mark": "'3' = mark",
+    "mark = -1": "mark = '-1'",
+    "NOT mark NOT IN (1, 10)": "mark IN ('1', '10')",
+    "sex = 1": "sex = '1'",
+    "code = '2'": "code = 2",
+    "code IN ('1', 2)": "code IN (1, 2)",
+    "m = 1": "m = '1'",
+}
+
+
+@pytest.mark.parametrize("condition", SPELLED)
+def test_a_code_may_be_written_as_a_number_or_as_a_text_and_is_one_question(source, condition):
+    source = source.declare(mark=lw.keys("1", "3", "10", "-1"), m=lw.recode("ward", {"north": "1", "south": "2"}))
+    asked, usual = (
+        [
+            source.plan(lw.count(), where=where, epsilon=1).query.text,
+            source.plan(f"SELECT AVG(CASE WHEN {where} THEN 1 ELSE 0 END) FROM t", epsilon=1).query.text,
+        ]
+        for where in (condition, SPELLED[condition])
+    )
+    assert asked == usual
+
+
+@pytest.mark.parametrize(
+    ("keys", "condition", "said"),
+    [
+        (lw.keys("1", "2"), "k = 3", "compares k with '3', which is not one of its 2 keys"),
+        (lw.keys("1", "2", missing=["9"]), "k = 9", "with '9', which counts as missing"),
+        (lw.keys("1", "01"), "k = 1", "something that is not a text"),
+        (lw.keys("1", "1.0"), "k = 1", "something that is not a text"),
+        (lw.keys("01067", "12045"), "k = 12045", "something that is not a text. .* Write a literal such as '12045'"),
+        (lw.keys("1", "2", other="rest"), "k = 3", "something that is not a text"),
+        (lw.keys("1", "2"), "k = 1.5", "which is not one of its 2 keys"),
+        (lw.keys("1", "2"), "k > 1", "something that is not a text"),
+        (lw.keys("1", "2"), "k BETWEEN 1 AND 2", "something that is not a text"),
+        (lw.keys(1, 2), "k = '01'", "something that is not a number"),
+        (lw.keys(1, 2), "k < '2'", "something that is not a number"),
+        (lw.keys("a", "1"), "k = 1", "something that is not a text"),
+        (lw.plain("text"), "k = 1", "something that is not a text"),
+        (lw.number(0, 9), "k = '1'", "something that is not a number"),
+        (lw.keys(True, False), "k = 1", "something that is not a boolean"),
+    ],
+)
+def test_a_spelling_that_could_be_another_code_is_refused(source, keys, condition, said):
+    with pytest.raises(RequestError, match=said):
+        source.declare(k=keys).plan(lw.count(), where=condition, epsilon=1)
+
+
 @pytest.mark.parametrize("condition", ALLOWED)
 def test_a_value_that_may_occur_is_asked(source, condition):
     assert source.plan(lw.count(), where=condition, epsilon=1).groups == 1

@@ -66,6 +66,15 @@ def test_values_are_those_of_the_released_numbers(answer):
     assert answer.total(over=["age", "SEX"]).rows == everything.rows
 
 
+def test_a_code_may_be_given_as_a_number_where_the_keys_are_texts(tmp_path, frozen_noise):
+    frame = pd.DataFrame({"k": ["1", "2", "2"]})
+    source = lw.Source(frame, name="t", columns={"k": lw.keys("1", "2")}, epsilon=9, ledger=tmp_path / "l")
+    counts = source.release(lw.count(), by="k", epsilon=1)
+    assert counts.difference(by="k", of=2, to=1).rows == counts.difference(by="k", of="2", to="1").rows
+    with pytest.raises(errors.InvalidParameter, match="to is one of 1, 2"):
+        counts.difference(by="k", of=2, to=True)
+
+
 def test_what_cannot_be_compared_is_left_out_and_said(answer, source):
     assert answer.share().left_out == ["mean_x", "rate", "median_y"]
     assert "Not compared: median_y." in str(answer.difference(by="sex", of="F", to="M"))
