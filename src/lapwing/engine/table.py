@@ -189,7 +189,9 @@ class Table(ABC):
         own = own_columns(schema, columns)
         declared = own_columns(schema, [name for name, each in schema.columns.items() if not each.is_computed])
         fields = self.fields_of([*own, *declared, *people])
-        self.places(declared, fields)
+        there = {field.name for field in fields if isinstance(field.name, str)}
+        if lacking := [name for name in declared if name not in there]:
+            raise InvalidSource(self.name, *self.lacking(lacking[0], [field.name for field in fields]))
         types = [fields[at].type for at in self.places([*own, *people], fields)]
         for name, type_name in zip(own, types, strict=False):
             kind = schema.columns[name].kind
