@@ -18,6 +18,7 @@ FRAME = pd.DataFrame(
         "age": [*AGES[:-1], None],
         "cost": [float(i % 100) for i in range(400)],
         "day": ["2024-03-01", "2024-04-01"] * 200,
+        "seen": ["2024-03-01", "2024-04-01"] * 200,
     }
 )
 COLUMNS = {
