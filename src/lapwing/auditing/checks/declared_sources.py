@@ -224,6 +224,7 @@ def _files(room: Room, table: str) -> Cases:
                 False,
                 File(missing=("z",)),
                 NoiseLevels(F(1, 10), F(333, 1000)),
+                guesses_encoding=True,
             ),
         ),
         (lambda: opened(usual).schema.columns["e"].high, F(11)),

@@ -105,6 +105,7 @@ _UNCHANGED = {
     "Column.title": "shown beside the name",
     "KeyPlan.schema": "has its own fields",
     "Schema.file": "has its own fields",
+    "Schema.guesses_encoding": "follows from the encoding of the file, and is said in a note",
     "Join.file": "has its own fields",
     "Join.name": "what a message calls the table",
     "Join.table": "as for the table of the source: the ledger knows the question, not the data",

@@ -257,7 +257,7 @@ CUTS = (
         (f"{_GROUPED} HAVING n + 1 > 2", f"{_GROUPED} HAVING n > 1 AND ABS(n) > 2",
         f"{_GROUPED} HAVING NOT (n * 2 > 1 OR n > 3)")),
     TextRule("HAVING compares with its type", "with something that is not a",
-        (f"{_GROUPED} HAVING k = 'c'", f"{_GROUPED} HAVING n > -1"),
+        (f"{_GROUPED} HAVING k = 'a'", f"{_GROUPED} HAVING n > -1"),
         (f"{_GROUPED} HAVING k = 1", f"{_GROUPED} HAVING n > 'a'")),
     TextRule("an order has names", "Order by a name of SELECT", (f"{_GROUPED} ORDER BY n",),
         (f"{_GROUPED} ORDER BY n + 1", f"{_GROUPED} ORDER BY 'n'", f"{_GROUPED} ORDER BY -n",
