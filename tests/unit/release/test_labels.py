@@ -222,7 +222,7 @@ def page_of(made):
         ("SELECT COUNT(*) FROM t WHERE age > 5", {}, []),
     ],
 )
-def test_an_answer_says_what_was_left_out_by_public_rules(sql, more, due, tmp_path):
+def test_T52_an_answer_says_what_was_left_out_by_public_rules_and_what_is_not_known(sql, more, due, tmp_path):
     source = source_of(tmp_path, LISTED, **more)
     plan, made = source.plan(sql, epsilon=5), source.sql(sql, epsilon=5)
     assert list(plan.notes) == plan.to_dict()["notes"] == due
@@ -240,6 +240,17 @@ def test_an_answer_says_what_was_left_out_by_public_rules(sql, more, due, tmp_pa
     assert str(made).count("not counted") + str(made).count("left out") == sum(
         "not counted" in line or "left out" in line for line in due
     )
+
+
+def test_T52_every_form_of_an_answer_marks_the_noise_and_calls_no_number_good(tmp_path):
+    """Half of the rows are weighed away, and the noise is low: both are said, and not that the number is good."""
+    source = source_of(tmp_path, LISTED, person="p", rows_per_person=1)
+    made = source.sql("SELECT COUNT(*) FROM t GROUP BY ROLLUP(BIN(age, 0, 1, 120))", epsilon=1)
+    assert set(made.flat()["count_noise"]) == {"low", "high"}
+    told, page = json.dumps(made.to_dict()), page_of(made).replace("How good the numbers are", "")
+    for text in (str(made), told, page, made.to_csv(), made._repr_html_()):
+        assert not re.search(r"\b(good|usable|reliable)\b", re.sub(r"(?s)<style.*?</style>", "", text))
+    assert all(weighed(1) in text for text in (str(made), told, page))
 
 
 ENCODED = "Cells of town that are not UTF-8 count as missing, since the source says no encoding: how many is not known"
