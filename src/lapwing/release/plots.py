@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import date
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -183,17 +185,29 @@ def _keys(plan: Plan, columns: Sequence[KeyColumn], places: Sequence[NDArray[np.
 
 
 def _order(column: KeyColumn, plan: Plan | None) -> tuple[bool, tuple[float | str, ...] | None]:
-    """Return whether the values of a key follow one another, and where they lie on an axis if they are days."""
-    if column.values and all(isinstance(value, date) for value in column.values):
-        days = [value.isoformat() for value in column.values if isinstance(value, date)]
-        return days == sorted(days), tuple(days) if days == sorted(days) else None
+    """Return whether the values of a key follow one another in equal steps, and where they lie on an axis if days."""
+    days = [value for value in column.values if isinstance(value, date)]
+    if days and len(days) == len(column.values):
+        months = [12 * day.year + day.month for day in days if day.day == days[0].day]
+        even = _are_even([day.toordinal() for day in days]) or (len(months) == len(days) and _are_even(months))
+        return even, tuple(day.isoformat() for day in days) if days == sorted(days) else None
     if plan is None:
         return False, None
     key = plan.query.by[column.at]
     declared = plan.schema.columns[key]
-    bins = key in dict(plan.query.edges) or declared.edges is not None
-    whole = all(isinstance(value, int) and not isinstance(value, bool) for value in column.values)
-    return bins or (whole and declared.is_computed), None
+    edges = dict(plan.query.edges).get(key) or declared.edges
+    if edges is not None:  # the first and the last bin reach to the bounds
+        first = edges[0] if declared.low is None else min(declared.low, edges[0])
+        last = edges[-1] if declared.high is None else max(declared.high, edges[-1])
+        return _are_even([first, *edges[1:-1], last]), None
+    whole = [value for value in column.values if isinstance(value, int) and not isinstance(value, bool)]
+    return declared.is_computed and len(whole) == len(column.values) and _are_even(whole), None
+
+
+def _are_even(values: Sequence[int | Fraction]) -> bool:
+    """Return whether numbers rise in equal steps."""
+    steps = {after - before for before, after in pairwise(values)}
+    return len(steps) <= 1 and all(step > 0 for step in steps)
 
 
 def _upper_ends(plan: Plan, key: ChartKey) -> ChartKey:

@@ -55,6 +55,12 @@ def visits(tmp_path):
 
 
 MONTHS = "SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY month"
+
+
+def grouped_by(key):
+    return f"SELECT {key} AS k, COUNT(*) AS n FROM visits GROUP BY k"
+
+
 CUBE, BOTH = lw.cube("ward", "sex"), ["ward", "sex"]
 ODD_NAMES = 'SELECT odd AS "</script>.[0]", COUNT(*) AS "<b>\'n" FROM visits GROUP BY 1'
 CHARTS = {
@@ -69,8 +75,9 @@ CHARTS = {
     "facets": (lambda s: s.release(lw.count(), by=["odd", "age"], epsilon=1), {"kind": "points"}),
     "three keys": (lambda s: s.release(lw.count(), by=["ward", "sex", "age"], epsilon=1), {"kind": "points"}),
     "bins": (lambda s: s.release(lw.count(), by="age", epsilon=1), {}),
-    "bins by color": (lambda s: s.release(lw.count(), by=["ward", "age"], epsilon=1), {}),
-    "bins by facets": (lambda s: s.release(lw.count(), by=["odd", "age"], epsilon=1), {}),
+    "bins by color": (lambda s: s.release(lw.count(), by=["ward", "age"], epsilon=1), {"kind": "lines"}),
+    "bins by facets": (lambda s: s.release(lw.count(), by=["odd", "age"], epsilon=1), {"kind": "lines"}),
+    "even bins": (lambda s: s.sql(grouped_by("BIN(age, 0, 30, 60, 90, 120)"), epsilon=1), {}),
     "months": (lambda s: s.sql(MONTHS, epsilon=1), {}),
     "lines along any key": (lambda s: s.release(lw.count(), by="code", epsilon=1), {"kind": "lines"}),
     "a distribution function": (lambda s: s.release(lw.cdf("cost", 20), by="sex", epsilon=1), {}),
@@ -110,6 +117,31 @@ def test_every_kind_of_chart_is_drawn_without_a_warning_and_has_the_released_num
     ends = "value", "low", "high"
     released = [tuple(row[panel][end] for end in ends) for panel in made.estimates for row in made.rows]
     assert Counter(tuple(row[end] for end in ends) for row in rows(chart)) == Counter(released)
+
+
+STEPS = {
+    "even bins": ("BIN(age, 0, 30, 60, 90, 120)", True),
+    "even bins within the bounds": ("BIN(age, 20, 40, 60, 80)", False),  # the first and the last reach to the bounds
+    "bins of all widths": ("BIN(age, 0, 18, 30, 65, 120)", False),
+    "declared edges": ("age", False),
+    "months": ("DATE_TRUNC('month', day)", True),
+    "weeks": ("DATE_TRUNC('week', day)", True),
+    "decades": ("FLOOR(age / 10)", True),
+    "days at odd distances": ("visited", False),
+    "years": ("since", True),
+    "codes": ("code", False),
+}
+
+
+@pytest.mark.parametrize(("key", "joined"), STEPS.values(), ids=STEPS)
+def test_a_line_joins_what_follows_in_equal_steps_alone(visits, key, joined):
+    days = {"visited": ["2024-01-01", "2024-01-02", "2024-03-01", "2024-12-31"]}
+    days["since"] = [f"{year}-01-01" for year in (2021, 2022, 2023, 2024)]
+    named = {"day": lw.keys(*map(date.fromisoformat, days[key]))} if key in days else {}
+    made = visits.declare(named).sql(grouped_by("day" if named else key), epsilon=1)
+    marks = [layer["mark"]["type"] for layer in made.plot().to_dict()["layer"]]
+    assert ("line" in marks) == joined
+    assert "line" in [layer["mark"]["type"] for layer in made.plot(kind="lines").to_dict()["layer"]]
 
 
 def test_a_chart_that_warns_is_noticed(capfd):
@@ -257,7 +289,7 @@ def test_lines_have_gaps_where_groups_are_not_shown(visits, capfd):
 
 def test_many_lines_are_those_that_reach_highest(visits, capfd):
     made = visits.release(lw.count(), by=["code", "age"], epsilon=1)
-    chart = made.plot()
+    chart = made.plot(kind="lines")
     assert "The 24 lines that reach highest, of 40" in words(chart)
     assert len({row["group"] for row in rows(chart)}) == 24
     assert drawn(chart, capfd)
