@@ -20,7 +20,7 @@ import duckdb
 
 from ..errors import InvalidParameter, InvalidRequest, OutputError, Shown, suggestion
 from ..release.account import listed, without_noise
-from ..release.columns import csv_text
+from ..release.columns import csv_text, in_files
 from ..release.noise_marks import told
 from ..release.recorded import entries_text
 from ..release.result import Release
@@ -57,9 +57,18 @@ class Packing:
         """When the answer was recorded; an answer that was not charged has no time."""
         return release_of(self.answer).recorded_at or "1970-01-01T00:00:00Z"
 
+    @property
+    def whole(self) -> set[str]:
+        """The names of numbers that add up."""
+        return self.answer.adding_up if isinstance(self.answer, Release) else set()
+
+    def pieces(self) -> Iterator[Mapping[str, list[Any]]]:
+        """Yield the columns of the answer as files have them, some groups at a time."""
+        return (in_files(piece, self.whole) for piece in self.answer.pieces())
+
     def csv(self, folder: Path) -> None:
         """Write data.csv."""
-        whole = self.answer.adding_up if isinstance(self.answer, Release) else set()
+        whole = {shielded(name) for name in self.whole} if self.safe else self.whole
         with (folder / "data.csv").open("w", encoding="utf-8", newline="") as file:
             for i, piece in enumerate(self.answer.pieces()):
                 file.write(csv_text(_shielded(piece) if self.safe else piece, header=i == 0, whole=whole))
@@ -72,7 +81,7 @@ class Packing:
         """Write data.sdmx.csv and its structure."""
         tables = SdmxTables(self.answer, self.columns)
         with (folder / "data.sdmx.csv").open("w", encoding="utf-8", newline="") as file:
-            tables.write(file, self.answer.pieces())
+            tables.write(file, self.pieces())
         _put(folder / "data.sdmx-structure.json", json_text(tables.structure(self.recorded)))
 
     def csvw(self, folder: Path) -> None:
@@ -89,7 +98,7 @@ class Packing:
 
     def workbook(self, file: Path) -> None:
         """Write the workbook to a file."""
-        write_workbook(self.answer, self.columns, self.answer.pieces(), file)
+        write_workbook(self.answer, self.columns, self.pieces(), file)
 
     def html(self, folder: Path) -> None:
         """Write the report."""

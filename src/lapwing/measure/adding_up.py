@@ -12,7 +12,7 @@ on the grid already do not change.  If the sum of |X_W| is below 2^52·g, double
 whatever order: ``add_up`` doubles the grid until this holds.  With a chain (claim U5) the keys within one key are
 adjacent when sums are cumulated, and at the last of them R_W is the R of the coarser table; all of the above holds.
 
-A power of two as g has a finite decimal text, so that sums of printed numbers hold as well.  The grid is chosen from
+A power of two as g has a finite decimal text, so that sums of numbers in files hold as well.  The grid is chosen from
 public deviations, and made coarser only because of numbers that are released anyway.
 
 Proof: docs/explanation/tables.md.

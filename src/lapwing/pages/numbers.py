@@ -40,7 +40,7 @@ class KeyHead:
 class NumberHead:
     """A column of numbers: its unit, the public ends that cut its bars, and how its numbers are shown.
 
-    Numbers that add up are ``whole``: all of their digits are shown.  Those that are ``bare`` have no bars.
+    Those that are ``bare`` have no bars; of these, numbers that add up are ``whole``: all of their digits are shown.
     """
 
     name: str

@@ -42,6 +42,12 @@ def equal_bins(column: Column, number: int) -> tuple[Fraction, ...]:
     return tuple(low + i * (high - low) / number for i in range(number + 1))
 
 
+def limit_names(edges: Sequence[Fraction]) -> tuple[str, ...]:
+    """Return the names of the rows of a distribution function: each has the share of what lies below an upper end."""
+    *inner, last = map(exact.text, edges[1:])
+    return (*(f"below {end}" for end in inner), f"up to {last}")
+
+
 def bin_names(edges: Sequence[Fraction], column: Column) -> tuple[str, ...]:
     """Return the names of the bins: [a, b) each, and [a, b] for the last.
 

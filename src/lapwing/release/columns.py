@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +16,12 @@ from numpy.typing import NDArray
 from ..measure.cells import Column
 from ..measure.measurement import Estimate
 from ..plan.plan import Plan
-from ..question.bins import bin_names
+from ..question.bins import bin_names, limit_names
 from ..question.codes import Key, written
-from ..question.query import ENDINGS
+from ..question.query import ENDINGS, Query
+from ..question.schema import Column as DeclaredColumn
 from . import arrow
+from .noise_marks import UNKNOWN
 
 
 def ends(estimates: Mapping[str, Estimate], marks: Mapping[str, Column] | None = None) -> list[tuple[str, Column]]:
@@ -32,6 +36,9 @@ def ends(estimates: Mapping[str, Estimate], marks: Mapping[str, Column] | None =
 
 
 _TOTAL = "Total"
+
+_BEYOND, _MOST_PLACES = 3, 250
+"""How many digits after the point files have beyond the first of the margin; and beyond which number all of them."""
 
 _TO_QUOTE = re.compile('[,"\r\n]')
 """What is quoted in CSV."""
@@ -88,7 +95,7 @@ def key_columns(plan: Plan) -> list[KeyColumn]:
         name = names[at]
         over = () if all(key in table for table in query.tables) else (None,)
         column = plan.schema.columns[key]
-        keys = bin_names(bins[key], column) if key in bins else column.group_keys or ()
+        keys = _bins(query, bins[key], key, column) if key in bins else column.group_keys or ()
         found.append(KeyColumn(name, at, (*keys, *over)))
         if key not in bins and column.group_labels is not None:
             label, number = f"{name}_label", 1
@@ -100,6 +107,12 @@ def key_columns(plan: Plan) -> list[KeyColumn]:
     for name, keys in query.grouping:
         found.append(KeyColumn(name, -1, tuple(range(2 ** len(keys))), summed=tuple(map(query.by.index, keys))))
     return found
+
+
+def _bins(query: Query, edges: Sequence[Fraction], key: str, column: DeclaredColumn) -> tuple[str, ...]:
+    """Return what the rows of bins are called; those of a distribution function by what their shares are of."""
+    cumulated = key == query.by[-1] and query.statistics[0].kind == "cdf"
+    return limit_names(edges) if cumulated else bin_names(edges, column)
 
 
 def total_name(columns: Sequence[KeyColumn]) -> str:
@@ -129,8 +142,42 @@ def key_values(keys: Sequence[Key | None]) -> NDArray[Any]:
     return np.array(keys) if plain else np.array([*keys, None], dtype=object)[:-1]
 
 
+def in_files(table: Mapping[str, list[Any]], whole: Collection[str] = ()) -> dict[str, list[Any]]:
+    """Return plain columns as files for people have them: no digit is far below the margin of its number.
+
+    Those that ``whole`` names stay, because they add up; the ends of bars are rounded outward.
+    """
+    value, below, above, noise = ENDINGS
+    columns = dict(table)
+    for name in table:
+        low, high, marks = (table.get(f"{name}{ending}", []) for ending in (below, above, noise))
+        if not any(isinstance(each, float) for each in low):
+            continue
+        found = [_rounded(*each) for each in zip(table[name], low, high, marks or [""] * len(low), strict=True)]
+        columns |= {f"{name}{end}": [each[i] for each in found] for i, end in enumerate((value, below, above))}
+        columns |= {name: table[name]} if name in whole else {}
+    return columns
+
+
+def _rounded(value: Any, low: Any, high: Any, mark: str) -> tuple[Any, Any, Any]:
+    """Return a number and the ends of its bar, after the point with three digits beyond the first of its margin."""
+    if None in (value, low, high) or mark == UNKNOWN or not 0 < high - low < math.inf:
+        return value, low, high
+    places = max(_BEYOND - math.floor(math.log10((high - low) / 2)), 0)
+    if places > _MOST_PLACES:
+        return value, low, high
+    return round(value, places), _outward(low, places, -1), _outward(high, places, 1)
+
+
+def _outward(end: float, places: int, way: int) -> float:
+    """Return the end of a bar, rounded down (-1) or up (1)."""
+    rounded = round(end, places)
+    return rounded if (rounded - end) * way >= 0 else round(rounded + way * 10.0**-places, places)
+
+
 def csv_text(table: Mapping[str, list[Any]], *, header: bool = True, whole: Collection[str] = ()) -> str:
-    """Return plain columns as CSV; those that ``whole`` names have all of their digits, because they add up."""
+    """Return plain columns as CSV, as ``in_files`` has them; those that ``whole`` names have all of their digits."""
+    table = in_files(table, whole)
     cells = ([_digits(cell) if name in whole else _csv_cell(cell) for cell in each] for name, each in table.items())
     columns = ([_field(cell) for cell in each] for each in cells)
     lines = [map(_field, table)] if header else []

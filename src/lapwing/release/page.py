@@ -179,7 +179,7 @@ def number_heads(release: Release) -> list[NumberHead]:
         if release.view == "nonnegative" and cannot_be_negative(plan, statistic):
             low = max(low, 0.0)
         about, bare = described[name], not described[name].get("interval", True)
-        found.append(NumberHead(name, about.get("unit"), low, high, name in release.adding_up, bare))
+        found.append(NumberHead(name, about.get("unit"), low, high, bare and name in release.adding_up, bare))
     return found
 
 

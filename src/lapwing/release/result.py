@@ -462,7 +462,8 @@ class Release(Afterwards):
         """Return the answer as text for people: all groups, or the first ones only."""
         groups, estimates, found = self._first(most)
         names = [each.name for each in self.key_columns]
-        heads, numbers = text_columns(estimates, found, len(groups), self._without_bars, self.adding_up)
+        bare = self._without_bars
+        heads, numbers = text_columns(estimates, found, len(groups), bare, bare & self.adding_up)
         total = total_name(self.key_columns)
         texts = [[total if key is None else str(key) for key in keys] for keys in groups]
         rows = [[*keys, *cells] for keys, cells in zip(texts, numbers, strict=True)]

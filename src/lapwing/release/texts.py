@@ -23,8 +23,8 @@ def text_columns(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of the first numbers; ``bare`` names those that have no bars.
 
-    Those that ``whole`` names have all of their digits, because they add up.  The noise has a column only where not
-    that of all numbers of a statistic is low.
+    Of these, those that ``whole`` names have all of their digits, because they add up.  The noise has a column only
+    where not that of all numbers of a statistic is low.
     """
     heads: list[str] = []
     rows: list[list[str]] = [[] for _ in range(number)]
@@ -46,4 +46,4 @@ def _cells(value: Any, low: Any, high: Any, mark: str, bare: bool, whole: bool) 
         return [NOTHING if mark == NOTHING else LEFT_OUT, "none" if mark == NOTHING else LEFT_OUT]
     if mark == NOTHING:
         return [NOTHING, f"{report.shown(low, high - low)} to {report.shown(high, high - low)}"]
-    return [report.shown(Decimal(value) if whole else value, high - low), report.bar_text(value, low, high)]
+    return [report.shown(value, high - low), report.bar_text(value, low, high)]
