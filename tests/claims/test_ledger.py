@@ -417,6 +417,22 @@ def test_L4_a_trigger_that_swallows_what_is_written_is_found(tmp_path, table):
     if table != "lapwing_answers":
         with pytest.raises(errors.LedgerError):
             ledger.charge("b", "0.1")
+    assert ledger.spent == F(1, 10)
+    with pytest.raises(errors.LedgerError, match=r"has a trigger or a rule.*Nothing was granted.*Remove"):
+        Ledger.open(path)
+    with pytest.raises(errors.LedgerError, match="has a trigger or a rule"):
+        ledger.verify()
+
+
+def test_L4_a_ledger_that_was_set_to_keep_a_part_of_it_elsewhere_is_refused_until_it_is_set_back(tmp_path):
+    path = tmp_path / "a.ledger"
+    Ledger.open(path, epsilon=1).charge("a", "0.1")
+    for mode in ("wal", "delete"):
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute(f"PRAGMA journal_mode = {mode}").fetchone() == (mode,)
+        if mode == "wal":
+            with pytest.raises(errors.LedgerError, match=r"was set to WAL mode.*Nothing was granted.*journal_mode"):
+                Ledger.open(path)
     assert Ledger.open(path).spent == F(1, 10)
 
 
@@ -426,6 +442,21 @@ def test_L4_a_rule_that_swallows_what_is_written_is_found(postgres):
         connection.exec_driver_sql("CREATE RULE r AS ON INSERT TO lapwing_entries DO INSTEAD NOTHING")
     with pytest.raises(errors.LedgerError):
         ledger.charge("a", "0.1")
+    with pytest.raises(errors.LedgerError, match="has a trigger or a rule"):
+        Ledger.open(postgres)
+
+
+@pytest.mark.parametrize("table", ["lapwing_entries", "lapwing_ledger", "lapwing_answers"])
+def test_L4_a_trigger_in_a_database_on_a_server_is_found_when_the_ledger_is_opened(postgres, table):
+    ledger = Ledger.open(postgres, epsilon=1)
+    assert Ledger.open(postgres).spent == 0
+    with ledger._engine.begin() as connection:
+        connection.exec_driver_sql(
+            "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+        )
+        connection.exec_driver_sql(f"CREATE TRIGGER t BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION nothing()")
+    with pytest.raises(errors.LedgerError, match="has a trigger or a rule"):
+        Ledger.open(postgres)
 
 
 def test_L4_a_forged_refund_does_not_add_up(tmp_path):

@@ -307,6 +307,12 @@ class Ledger(BudgetChart, CapRequests):
         """
         if not store.is_whole(connection):
             raise self._damaged("the file is damaged")
+        if store.acts_on_writing(connection):
+            what = "has a trigger or a rule, which could change what is written"
+            raise LedgerError(self.where, what, "Remove what you did not put there, and verify the ledger.")
+        if store.uses_second_file(connection):
+            what = "was set to WAL mode, in which a part of it may lie in a second file"
+            raise LedgerError(self.where, what, "Close what uses it, and set it back: PRAGMA journal_mode = DELETE.")
         state, number = State(), 0
         for number, result in enumerate(connection.execute(store.ALL), 1):
             row = dict(result._mapping)

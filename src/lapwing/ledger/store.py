@@ -128,6 +128,28 @@ def is_whole(connection: sa.Connection) -> bool:
     return bool(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one() == "ok")
 
 
+_ACTING = sa.text(
+    "SELECT (SELECT count(*) FROM pg_trigger WHERE tgrelid = ANY(ledger) AND NOT tgisinternal)"
+    " + (SELECT count(*) FROM pg_rewrite WHERE ev_class = ANY(ledger)) FROM (SELECT ARRAY["
+    f"{', '.join(f'to_regclass({name!r})' for name in metadata.tables)}]::oid[] AS ledger) AS tables"
+)
+"""How many triggers and rules the tables of a ledger on a server have."""
+
+
+def acts_on_writing(connection: sa.Connection) -> bool:
+    """Return whether there is a trigger or a rule, which could change or undo what a ledger writes."""
+    if connection.dialect.name == "sqlite":
+        return bool(connection.exec_driver_sql("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'").scalar())
+    return bool(connection.scalar(_ACTING))
+
+
+def uses_second_file(connection: sa.Connection) -> bool:
+    """Return whether a file was set to WAL mode: what is committed may then lie in another file (decision 5)."""
+    if connection.dialect.name != "sqlite":
+        return False
+    return bool(connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal")
+
+
 def lock_making(connection: sa.Connection, *, shared: bool) -> None:
     """On a server, wait until nobody creates a ledger, and let nobody begin; ``shared`` only to look."""
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock{'_shared' if shared else ''}({_MAKING})")
