@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ from .. import exact
 from ..errors import InvalidParameter, InvalidSource, LapwingError, RequestError
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
+from ..ledger.lines import what
 from ..ledger.search import charges_with
 from ..measure.quantiles import WITHOUT
 from ..plan.clipped import Clipped
@@ -42,15 +43,15 @@ def recall(schema: Schema, ledger: Ledger, number: int) -> Release | Discovery |
     asked = entry.question
     if "keys_per_person" in asked:
         keys = _key_plan(schema, entry, asked)
-        _refuse_changed(keys.question() == asked, schema, number)
+        _refuse_changed(keys.question(), asked, schema, number)
         return discovered(keys, ledger, entry, entry.analyst) if entry.answered else None
     if "borders" in asked:
         people = plan_rows_per_person(schema, epsilon=entry.epsilon or 0, where=_where(schema, asked))
-        _refuse_changed(people.question() == asked, schema, number)
+        _refuse_changed(people.question(), asked, schema, number)
         return rows_found(people, ledger, entry, entry.analyst) if entry.answered else None
     bounded = _bounded(schema, asked)
     plan = _plan(schema if bounded is None else bounded, entry, asked)
-    _refuse_changed(question(plan) == asked, schema, number)
+    _refuse_changed(question(plan), asked, schema, number)
     if not entry.answered:
         return None
     release = released(plan, ledger, entry, entry.analyst)
@@ -68,11 +69,7 @@ def _listed(entries: Sequence[Entry]) -> str:
     found = [entry for entry in entries if _is_release(entry)]
     if not found:
         return "which has none yet"
-    texts = []
-    for entry in found[-_SHOWN_RELEASES:]:
-        asked = "".join(letter if letter.isprintable() else "�" for letter in str(entry.question.get("query")))
-        short = asked if len(asked) <= _LONGEST_SHOWN else f"{asked[: _LONGEST_SHOWN - 1]}…"
-        texts.append(f"{entry.number} ({short})")
+    texts = [f"{entry.number} ({what(entry, _LONGEST_SHOWN)})" for entry in found[-_SHOWN_RELEASES:]]
     which = "which has" if len(texts) == len(found) else f"which has {len(found):,}, the last of them"
     return f"{which} {'; '.join(texts)}"
 
@@ -152,10 +149,23 @@ def _bounded(schema: Schema, asked: dict[str, Any]) -> Schema | None:
     return None
 
 
-def _refuse_changed(same: bool, schema: Schema, number: int) -> None:
-    if not same:
-        changed = f"has changed since entry {number} was released"
+def _refuse_changed(now: Mapping[str, Any], asked: Mapping[str, Any], schema: Schema, number: int) -> None:
+    """Refuse an entry of a source that is declared otherwise now, and say what is."""
+    if now != asked:
+        causes = ", ".join(_changes(now, asked)) or "its question means something else"
+        changed = f"has changed since entry {number} was released: {causes}"
         raise InvalidSource(schema.name, changed, "Use the source file of that time.")
+
+
+def _changes(now: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what differs between the public declarations in two questions."""
+    for name in sorted({*now, *asked} - {"query", "split", "tables", "columns"}):
+        was, has = ("none" if each.get(name) is None else json.dumps(each[name]) for each in (asked, now))
+        label = name.replace("_", " ")
+        if was != has:
+            yield f"{label} was {was} and is {has}" if len(was + has) < _LONGEST_SHOWN else f"{label} declared otherwise"
+    were, are = (each.get("columns", {}) for each in (asked, now))
+    yield from (f'column "{name}" declared otherwise' for name in sorted({*were, *are}) if were.get(name) != are.get(name))
 
 
 def clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:

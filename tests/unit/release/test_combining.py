@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -301,3 +302,35 @@ def test_explain_combines_entries(tmp_path):
     told = json.loads(run("explain", path, 4, "--with", 2, "--format", "json"))
     assert told["release"]["combined"] == [2, 4]
     assert "Entry 4 would be counted twice" in run("explain", path, 4, "--with", 4, status=2)
+
+
+CHANGES = {
+    "the version": ('version = "q1"', 'version = "q2"', 'version was "q1" and is "q2"'),
+    "a column": ("high = 100", "high = 90", 'column "cost" declared otherwise'),
+    "both": ('version = "q1"\nneighbors', "neighbors", 'version was "q1" and is none'),
+    "neighbors": ('"add_remove"', '"change_one"', 'neighbors was "add_remove" and is "change_one"'),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "cause"), CHANGES.values(), ids=CHANGES)
+def test_an_entry_of_another_time_is_refused_with_what_has_changed(
+    tmp_path, monkeypatch, frozen_noise, old, new, cause
+):
+    monkeypatch.chdir(tmp_path)
+    Path("v.csv").write_text("ward,cost\nn,5\ns,7\n")
+    text = (
+        'table = "v.csv"\nname = "visits"\nepsilon = 9\nversion = "q1"\nneighbors = "add_remove"\n'
+        '[columns]\nward = { keys = ["n", "s"] }\ncost = { low = 0, high = 100 }\n'
+    )
+    Path("v.toml").write_text(text)
+    sql = "SELECT ward, AVG(cost) AS n FROM visits GROUP BY ward"
+    lw.Source.open("v.toml").release(sql, epsilon=1)
+    assert old in text
+    Path("v.toml").write_text(text.replace(old, new))
+    lw.Source.open("v.toml").release(sql, epsilon=2)
+    for numbers in (["2", "--with", "4"], ["4", "--with", "2"]):
+        done = CliRunner().invoke(main, ["explain", "v.toml", *numbers])
+        assert done.exit_code == 2
+        assert "has changed since entry 2 was released: " in done.stderr
+        assert cause in done.stderr
+        assert "nothing was charged" in done.stderr
