@@ -25,11 +25,20 @@ def when(time: str) -> str:
     return time.replace("T", " ").replace("+00:00", "")
 
 
+def version_of(entry: Entry) -> str:
+    """Return the version of the data that a question names, as it is shown; nothing if it names none."""
+    version = entry.question.get("version") if isinstance(entry.question, dict) else None
+    text = "" if version is None else str(version)
+    return text if text.isprintable() else json.dumps(text)
+
+
 def what(entry: Entry, most: int) -> str:
-    """Return what an entry says, on one line: of a charge its question, in at most so many characters."""
+    """Return what an entry says, on one line of so many characters: of a charge its version and its question."""
     if entry.kind == "charge":
         asked = entry.question.get("query") if isinstance(entry.question, dict) else entry.question
         text = asked if isinstance(asked, str) and asked.isprintable() else json.dumps(entry.question)
+        version = version_of(entry)
+        text = f"{version}: {text}" if version else text
         return text if len(text) <= most else f"{text[: most - 1]}…"
     about = "" if entry.charge is None else f" (request {entry.charge})"
     return _MEANINGS.get(entry.kind, entry.kind) + about + (f": {entry.note}" if entry.note else "")

@@ -17,6 +17,13 @@ def test_a_charge_says_its_question_and_a_long_one_its_beginning():
     assert what(entry(question={"query": asked}), len(asked)) == asked
 
 
+def test_a_charge_says_the_version_of_the_data_that_it_is_about():
+    asked = {"query": "SELECT 1", "version": "2026-Q3"}
+    assert what(entry(question=asked), 70) == "2026-Q3: SELECT 1"
+    assert what(entry(question=asked), 12) == "2026-Q3: SE…"
+    assert what(entry(question={"query": "SELECT 1", "version": "a\nb"}), 70) == '"a\\nb": SELECT 1'
+
+
 def test_what_a_terminal_should_not_print_is_written_as_json():
     for question in ({"query": "a\x1b[2Jb"}, {"query": "a\nb"}, {"other": 1}, 5, ["a"]):
         said = what(entry(question=question), 70)

@@ -486,6 +486,19 @@ def test_the_ledger_shows_who_asked_what_and_verifies(ana, server):
     assert ana.get("/sources/visits/ledger").status == 404
 
 
+def test_the_version_of_the_data_is_shown_beside_each_question(start, folder):
+    file = folder / "visits.toml"
+    for version in ("q1", "q2"):
+        file.write_text(
+            re.sub(r'(version = "q1"\n)?name = ', f'version = "{version}"\nname = ', file.read_text(), count=1)
+        )
+        Visitor(start(), "ana").ask("release")
+    server = start()
+    for who, page in (("ana", "history"), ("olga", "ledger")):
+        text = Visitor(server, who).get(f"/sources/visits/{page}").text
+        assert re.findall(r'<span class="unit">(q\d)</span> <code>SELECT', text) == ["q2", "q1"]
+
+
 def test_a_long_ledger_is_shown_in_pieces(server, monkeypatch):
     monkeypatch.setattr("lapwing.server.pages.records.LISTED", 3)
     olga = Visitor(server, "olga")

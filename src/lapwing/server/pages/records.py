@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from ... import exact
 from ...errors import LapwingError, LedgerError
 from ...ledger.entry import Entry
+from ...ledger.lines import version_of
 from ..asking import Inquiry, ReleaseBody, entry_number, key_of
 from ..jobs import shown
 from ..parts import caller_of, parts_of, served_of
@@ -162,6 +163,7 @@ def told(entry: Entry) -> dict[str, Any]:
         "is_charge": entry.kind == "charge",
         "analyst": entry.analyst or "",
         "query": str(asked.get("query") or _what(asked)),
+        "version": version_of(entry),
         "epsilon": "" if entry.epsilon is None else exact.text(entry.epsilon),
         "note": entry.note or "",
         "spent": exact.text(entry.spent),
