@@ -12,7 +12,6 @@ from .. import exact
 from ..errors import InvalidParameter, InvalidSource, LapwingError, RequestError
 from ..ledger.entry import Entry
 from ..ledger.ledger import Ledger
-from ..ledger.lines import what
 from ..ledger.search import charges_with
 from ..measure.quantiles import WITHOUT
 from ..plan.clipped import Clipped
@@ -69,7 +68,11 @@ def _listed(entries: Sequence[Entry]) -> str:
     found = [entry for entry in entries if _is_release(entry)]
     if not found:
         return "which has none yet"
-    texts = [f"{entry.number} ({what(entry, _LONGEST_SHOWN)})" for entry in found[-_SHOWN_RELEASES:]]
+    texts = []
+    for entry in found[-_SHOWN_RELEASES:]:
+        asked = "".join(letter if letter.isprintable() else "�" for letter in str(entry.question.get("query")))
+        short = asked if len(asked) <= _LONGEST_SHOWN else f"{asked[: _LONGEST_SHOWN - 1]}…"
+        texts.append(f"{entry.number} ({short})")
     which = "which has" if len(texts) == len(found) else f"which has {len(found):,}, the last of them"
     return f"{which} {'; '.join(texts)}"
 
@@ -162,10 +165,13 @@ def _changes(now: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]:
     for name in sorted({*now, *asked} - {"query", "split", "tables", "columns"}):
         was, has = ("none" if each.get(name) is None else json.dumps(each[name]) for each in (asked, now))
         label = name.replace("_", " ")
-        if was != has:
-            yield f"{label} was {was} and is {has}" if len(was + has) < _LONGEST_SHOWN else f"{label} declared otherwise"
+        if was != has and len(was + has) < _LONGEST_SHOWN:
+            yield f"{label} was {was} and is {has}"
+        elif was != has:
+            yield f"{label} declared otherwise"
     were, are = (each.get("columns", {}) for each in (asked, now))
-    yield from (f'column "{name}" declared otherwise' for name in sorted({*were, *are}) if were.get(name) != are.get(name))
+    changed = (name for name in sorted({*were, *are}) if were.get(name) != are.get(name))
+    yield from (f'column "{name}" declared otherwise' for name in changed)
 
 
 def clipped(plan: Plan, ledger: Ledger | None) -> tuple[Clipped, ...]:
