@@ -60,7 +60,7 @@ def in_one_form(condition: Condition, schema: Schema) -> Condition:
     elif isinstance(value, date) and value < date.max:
         after = value + timedelta(days=operator in (">", "<="))
     low, high = _ends(column)
-    if after is None or operator in _EQUALITY or (low is not None and not low <= value <= after <= high):  # type: ignore[operator]
+    if after is None or operator in _EQUALITY or (low is not None and not low <= value <= after <= high):
         return condition
     return replace(condition, operator=">=" if operator in (">", ">=") else "<", value=after)
 
