@@ -55,7 +55,10 @@ ADVICE: dict[type[exp.Expression], tuple[str, str]] = {
     exp.Fetch: ("FETCH here", "Put it at the end, with a whole number: it cuts the released numbers."),
     exp.Offset: ("OFFSET here", "Put it at the end, with a whole number: it cuts the released numbers."),
     exp.Qualify: ("QUALIFY", "HAVING, ORDER BY and LIMIT cut the released numbers, after the noise."),
-    exp.Join: ("a join", "Declare the join in the source, with [[join]]: who is protected must be known there."),
+    exp.Join: (
+        "a join",
+        "The owner of the source can declare the join, with [[join]]: who is protected must be known there.",
+    ),
     exp.Subquery: (
         "a subquery here",
         "It would compare rows of several people.  Release its number first, and write that number here: x < 12000.  A "

@@ -19,6 +19,7 @@ from .arithmetic import expression_of, parse_expression
 from .condition import condition_of, only, parse_condition
 from .derived import added_key, added_to, derive
 from .expression import ONE, ZERO, Choose, Constant, Expression, Indicator, Named, Product, Recode, multiplied
+from .grids import NO_BOUNDS
 from .query import Compare, Condition, Statistic, is_share
 from .schema import Column, Schema
 
@@ -191,12 +192,11 @@ def check_number(name: str, column: Column, what: str = "a sum over") -> None:
     if column.kind not in ("number", "integer"):
         raise UnsupportedQuery(
             f'{what} "{name}", which is not a number',
-            "Ask for COUNT(x), for a share: AVG(CASE WHEN condition THEN 1 ELSE 0 END), or declare it as a number.",
+            "Ask for COUNT(x), or for a share: AVG(CASE WHEN condition THEN 1 ELSE 0 END).  "
+            "The owner of the source can declare it as a number.",
         )
     if column.grid is None:
         raise UnsupportedQuery(
             f'{what} "{name}", which has no bounds',
-            "Declare low and high for it in the source, from what the column means; without them one person "
-            "could move the answer without limit.  `lapwing bounds` finds some privately.  "
-            "A share is AVG(CASE WHEN condition THEN 1 ELSE 0 END).",
+            f"{NO_BOUNDS}  A share is AVG(CASE WHEN condition THEN 1 ELSE 0 END).",
         )

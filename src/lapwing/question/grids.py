@@ -31,6 +31,10 @@ MOST_STEPS = 2**40
 MOST_SUMMED = 2**31
 """The largest number of steps of a column that is summed: the square of an index fits into 64 bits."""
 
+NO_BOUNDS = (
+    "The owner of the source can declare low and high for it, from what the column means, or find some privately by "
+    "`lapwing bounds`: without them one person could move the answer without limit."
+)
 _LARGEST = 2**61
 _EXACT = 2**53
 _FEWEST = 2**16
@@ -128,7 +132,7 @@ def cell_step(name: str, column: Column, *, calendar: bool = False) -> GridStep:
         if column.first is None and not calendar:
             raise UnsupportedQuery(
                 f"an expression of {quoted(name)}, a date without bounds",
-                "Declare first and last for it in the source: the dates between which it can lie.",
+                "The owner of the source can declare first and last for it: the dates between which it can lie.",
             )
         return GridStep("date", Grid(Fraction(1), day_number(first), day_number(last)), column=name, is_date=True)
     whole = column.kind == "integer" and column.keys is not None and len(column.keys) <= _MOST_KEYS
@@ -138,14 +142,13 @@ def cell_step(name: str, column: Column, *, calendar: bool = False) -> GridStep:
     if column.grid is None:
         raise UnsupportedQuery(
             f"an expression of {quoted(name)}, which has no bounds",
-            "Declare low and high for it in the source, from what the column means: without them one person could "
-            "move the answer without limit.  `lapwing bounds` finds some privately.",
+            NO_BOUNDS,
         )
     step = GridStep("number", column.grid, column=name)
     if step.size > _EXACT:
         raise UnsupportedQuery(
             f"an expression of {quoted(name)}, whose bounds are close together and far from 0",
-            "Declare bounds that reach closer to 0, or are further apart.",
+            "The owner of the source can declare bounds that reach closer to 0, or are further apart.",
         )
     return step
 

@@ -114,7 +114,8 @@ def _check(name: str, column: Column, value: Value, *, equal: bool) -> None:
             below = isinstance(value, Fraction) and value < column.low
             end = f"{exact.text(column.low)} at the least" if below else f"{exact.text(column.high)} at the most"
             ends = f"{exact.text(column.low)} to {exact.text(column.high)}"
-            _refuse(name, value, f"which is beyond its bounds, {ends}", f"Write {end}, or declare wider bounds.")
+            instead = f"Write {end}; the owner of the source can declare wider bounds."
+            _refuse(name, value, f"which is beyond its bounds, {ends}", instead)
     elif keys and column.other is None:
         if equal and value not in set(keys):
             _refuse(name, value, f"which is not {_one_of(len(keys))}", _instead(value, keys))
@@ -151,7 +152,7 @@ def _instead(value: Value, keys: tuple[Any, ...]) -> str:
         nearest = [min(keys, key=lambda key: abs(key - value))]
     some = f"{', '.join(map(_shown, keys[:_SOME]))}{', …' if len(keys) > _SOME else ''}"
     meant = f"Did you mean {_shown(nearest[0])}?" if nearest else f"The keys are {some}."
-    return f'{meant}  To allow other keys, declare other = "…".'
+    return f'{meant}  The owner of the source can allow others, by other = "…".'
 
 
 def refuse_label(name: str, column: Column, text: str) -> None:

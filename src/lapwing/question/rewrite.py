@@ -46,7 +46,7 @@ _MIXING: dict[str, tuple[str, str]] = {
     "limit": ("LIMIT in a subquery", "Filter rows by WHERE, or put LIMIT at the end: it cuts the released numbers."),
     "offset": ("OFFSET in a subquery", "Put it at the end of the outer SELECT: it cuts the released numbers."),
     "order": ("ORDER BY in a subquery", "Put it at the end of the outer SELECT: it orders the released numbers."),
-    "joins": ("a join in a subquery", "Declare the join in the source, with [[join]]."),
+    "joins": ("a join in a subquery", "The owner of the source can declare the join, with [[join]]."),
     "qualify": ("QUALIFY in a subquery", "Filter rows by WHERE."),
     "with_": ("WITH in a subquery", "Put WITH before the first SELECT."),
 }  # fmt: skip

@@ -219,7 +219,7 @@ def _binned(
     if len(asked) > 1:
         raise UnsupportedQuery(
             "a histogram or CDF together with other statistics",
-            "Ask for it alone, or declare the edges and group by the column.",
+            "Ask for it alone, or count the groups of BIN(column, edge, edge, …).",
         )
     (one,) = binned
     name, column = schema.column(one.column or "")
@@ -284,10 +284,10 @@ def _keys_advice(key: str, column: Column, schema: Schema) -> str:
         edges = (column.low, (column.low + column.high) / 2, column.high)
         return f"Choose bins of it: GROUP BY BIN({', '.join([name, *map(written_numeral, edges)])})."
     if column.kind == "date":
-        return f"Declare its first and last day, and choose a unit of time: GROUP BY DATE_TRUNC('month', {name})."
+        return f"Once the owner of the source declares its first and last day: GROUP BY DATE_TRUNC('month', {name})."
     return (
         "Group by a column whose keys (or edges) the source declares; which keys occur is private.  "
-        "`lapwing discover` finds the frequent ones."
+        "The owner of the source can find the frequent ones by `lapwing discover`."
     )
 
 
@@ -369,12 +369,13 @@ def _check_weight(name: str, schema: Schema) -> None:
     check_number(name, column, "weights by")
     if column.low is None or column.low < 0:
         raise UnsupportedQuery(
-            f"weights by {quoted(name)}, which can be negative", "Declare low = 0, or write GREATEST(w, 0)."
+            f"weights by {quoted(name)}, which can be negative",
+            "Write GREATEST(w, 0), or the owner of the source declares low = 0.",
         )
     if column.grid is not None and not 0 < column.grid.high < _LARGEST_WEIGHT:
         raise UnsupportedQuery(
             f"weights by {quoted(name)}, which have more than 2^31 steps between 0 and the largest",
-            "Declare low = 0, and for whole numbers a smaller high.",
+            "The owner of the source can declare low = 0, and for whole numbers a smaller high.",
         )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
+_NEWER = "the source needs a new version from its owner"
+
 
 class OfEntry(Protocol):
     """An answer that an entry of the ledger holds."""
@@ -71,13 +73,13 @@ def modified_after(recorded_at: str | None, modified: datetime | None) -> str | 
 def age(recorded_at: str | None, modified_at: str | None) -> str:
     """Say how old a recorded answer is, and what to do if it is too old."""
     if recorded_at is None:
-        return "If the data has changed since then, give the source a new version."
+        return f"If the data has changed since then, {_NEWER}."
     made = f"It was recorded on {_shown(recorded_at)}"
     if modified_at is None:
-        return f"{made}: if the data has changed since, give the source a new version."
+        return f"{made}: if the data has changed since, {_NEWER}."
     return (
         f"{made}, and the table was modified after that, on {_shown(modified_at)}: it may be about older data.  "
-        f'To ask the newer, give the source a new version, such as "{modified_at[:10]}".'
+        f'To ask the newer, {_NEWER}, such as "{modified_at[:10]}".'
     )
 
 

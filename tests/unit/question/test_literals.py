@@ -53,7 +53,7 @@ def source(tmp_path):
 
 REFUSED = {
     "ward = 'nroth'": "compares ward with 'nroth', which is not one of its 2 keys. .* Did you mean 'north'?",
-    "ward <> 'zzz'": "The keys are 'north', 'south'.  To allow other keys, declare other",
+    "ward <> 'zzz'": "The keys are 'north', 'south'.  The owner of the source can allow others, by other",
     "ward IN ('north', 'Nord')": "Did you mean 'north'",
     "ward = 'NORTH '": "Did you mean 'north'",
     "ward NOT IN ('north', 'x')": "with 'x', which is not one",

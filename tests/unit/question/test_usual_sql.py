@@ -93,7 +93,7 @@ def test_multiples_stand_in_tables_with_totals_and_are_read_from_the_ledger_agai
         ("FLOOR(cost/10)*10 + 5", "GROUP BY BIN(cost, 0, 50, 100)"),
         ("FLOOR(cost*100)*10", "GROUP BY BIN(cost, 0, 50, 100)"),
         ("day", "GROUP BY DATE_TRUNC('month', day)"),
-        ("seen", "Declare its first and last day, and choose a unit of time: GROUP BY DATE_TRUNC('month', seen)"),
+        ("seen", "Once the owner of the source declares its first and last day: GROUP BY DATE_TRUNC('month', seen)"),
     ],
 )
 def test_other_keys_are_refused_with_the_bins_to_choose(source, group, said):
@@ -171,14 +171,17 @@ def test_away_from_its_tables_a_source_says_how_joined_columns_are_named(joined)
         ("COUNT(*) FROM visits v LEFT JOIN regions r ON v.ward <> r.code", "Write ON v.ward = r.code"),
         ("COUNT(*) FROM visits v LEFT JOIN regions r USING (ward)", "Write ON v.ward = r.code"),
         ("COUNT(*) FROM visits v, regions r", "Write ON v.ward = r.code"),
-        (f"COUNT(*) FROM visits v RIGHT JOIN regions r {ON}", "Declare the join"),
-        (f"COUNT(*) FROM visits v FULL JOIN regions r {ON}", "Declare the join"),
-        (f"COUNT(*) FROM visits v SEMI JOIN regions r {ON}", "Declare the join"),
-        ("COUNT(*) FROM visits v NATURAL JOIN regions r", "Declare the join"),
+        (f"COUNT(*) FROM visits v RIGHT JOIN regions r {ON}", "can declare the join"),
+        (f"COUNT(*) FROM visits v FULL JOIN regions r {ON}", "can declare the join"),
+        (f"COUNT(*) FROM visits v SEMI JOIN regions r {ON}", "can declare the join"),
+        ("COUNT(*) FROM visits v NATURAL JOIN regions r", "can declare the join"),
         (f"COUNT(*) FROM visits v LEFT JOIN regions r {ON} WHERE r.code = 'a'", "`r.code` of an unknown table"),
         (f"COUNT(*) FROM visits v LEFT JOIN regions r {ON} WHERE r.region = 'n'", "`r.region` of an unknown table"),
-        (f"COUNT(*) FROM (SELECT * FROM visits) v LEFT JOIN regions r {ON}", "Declare the join"),
-        ("COUNT(*) FROM visits v LEFT JOIN (SELECT * FROM regions) r ON v.ward = r.code", "Declare the join"),
+        (f"COUNT(*) FROM (SELECT * FROM visits) v LEFT JOIN regions r {ON}", "can declare the join"),
+        (
+            "COUNT(*) FROM visits v LEFT JOIN (SELECT * FROM regions) r ON v.ward = r.code",
+            "can declare the join",
+        ),
     ],
 )
 def test_other_joins_are_refused(joined, text, said):
@@ -186,7 +189,7 @@ def test_other_joins_are_refused(joined, text, said):
 
 
 def test_a_join_with_aliases_is_refused_as_one_without_them(source):
-    said = "Declare the join in the source, with [[join]]"
+    said = "The owner of the source can declare the join, with [[join]]"
     assert said in refusal(source, "SELECT COUNT(*) FROM t s JOIN regions r ON s.ward = r.name GROUP BY r.nuts1")
     assert said in refusal(source, "SELECT COUNT(*) FROM t JOIN regions ON ward = name GROUP BY nuts1")
 

@@ -20,7 +20,7 @@ ASKS = {
     "discover": lambda source: source.discover("k", epsilon=1, delta="1e-8"),
     "bounds": lambda source: source.bounds("x", epsilon=1),
 }
-VERSION = "give the source a new version"
+VERSION = "the source needs a new version from its owner"
 
 
 def of_frame(folder, rows=100, **more):
@@ -73,7 +73,7 @@ def test_files_that_were_modified_after_the_record_are_told(tmp_path, ask, given
     day = (datetime.now(UTC) + timedelta(days=3)).date().isoformat()
     assert told.to_dict()["modified_at"].startswith(day)
     assert f"the table was modified after that, on {day} at " in told.charged
-    assert f'give the source a new version, such as "{day}"' in str(told)
+    assert f'{VERSION}, such as "{day}"' in str(told)
     anew = ASKS[ask](of_files(tmp_path, given, version=day))
     assert not anew.to_dict()["repeated"]
     assert anew.to_dict()["modified_at"] is None
@@ -172,4 +172,4 @@ def test_only_a_later_second_counts_as_after(recorded_at, modified, due):
 
 
 def test_an_answer_without_a_time_still_recommends_a_version():
-    assert age(None, None) == "If the data has changed since then, give the source a new version."
+    assert age(None, None) == "If the data has changed since then, the source needs a new version from its owner."
