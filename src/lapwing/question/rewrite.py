@@ -397,7 +397,7 @@ def _resolved(
             continue
         if name in rows.columns:
             meant.append((column, budget.copy(rows.columns[name])))
-        elif not (outside and name in shown):
+        elif not (outside and (name in shown or part in ("having", "order"))):  # those are about the answer
             _refuse_unknown(column, rows.columns)
     _replace(meant)
     return holder.expressions[0]  # type: ignore[no-any-return]

@@ -99,6 +99,21 @@ def test_names_of_a_subquery_hide_those_of_the_source():
     assert text == 'SELECT SUM("cost") FROM "visits" WHERE "age" >= 6'
 
 
+@pytest.mark.parametrize(
+    "cut", ["HAVING count > 5", "HAVING mean_cost_low > 5 ORDER BY mean_cost DESC", "ORDER BY count, ward LIMIT 1"]
+)
+def test_a_cut_of_a_subquery_names_what_the_answer_has_as_without_one(cut):
+    asked = "SELECT ward, COUNT(*), AVG(cost) FROM {} GROUP BY ward " + cut
+    whole = read(asked.format("visits"), SCHEMA)
+    assert read(asked.format("(SELECT ward, cost FROM visits)"), SCHEMA) == whole
+    assert read(f"WITH v AS (SELECT * FROM visits) {asked.format('v')}", SCHEMA) == whole
+
+
+def test_a_cut_of_a_subquery_names_nothing_that_the_answer_lacks():
+    with pytest.raises(errors.UnsupportedQuery, match=r'unknown name "cost" in HAVING.*The answer has ward, count'):
+        read("SELECT ward, COUNT(*) FROM (SELECT ward FROM visits) GROUP BY ward HAVING cost > 5", SCHEMA)
+
+
 DOUBLING = "WITH a AS (SELECT age AS x FROM visits), {} SELECT SUM(x) FROM e".format(
     ", ".join(f"{new} AS (SELECT {'+'.join('x' * 40)} AS x FROM {old})" for old, new in ("ab", "bc", "cd", "de"))
 )
