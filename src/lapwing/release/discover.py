@@ -262,7 +262,7 @@ def discovered(plan: KeyPlan, ledger: Ledger, entry: Entry, analyst: str | None)
         raise unfit(ledger)
     epsilon, delta, recorded_at, _ = ledger.after(entry.number)
     return Discovery(
-        plan, entry.number, entry.answered, answer, epsilon.remaining, delta.remaining, analyst,
+        plan, entry.number, entry.repeated or entry.answered, answer, epsilon.remaining, delta.remaining, analyst,
         completed=entry.repeated and not entry.answered, recorded_at=recorded_at,
     )  # fmt: skip
 

@@ -145,10 +145,10 @@ def make_release(
 
 def released(plan: Plan, ledger: Ledger, entry: Entry, analyst: str | None) -> Release:
     """Return the release of an entry with an answer; refuse an answer that does not fit its question."""
-    completed = entry.repeated and not entry.answered
+    free, completed = entry.repeated or entry.answered, entry.repeated and not entry.answered
     after = ledger.after(entry.number)
     release = Release(
-        plan, entry.number, entry.answered, entry.answer, after.epsilon.remaining, analyst,
+        plan, entry.number, free, entry.answer, after.epsilon.remaining, analyst,
         completed=completed, recorded_at=after.recorded_at, budget=after.epsilon, head=after.head,
     )  # fmt: skip
     try:

@@ -51,11 +51,11 @@ def cost(answer: Charged) -> list[str]:
 
 def charged(answer: OfEntry, spent: str, left: str) -> str:
     """Say what an answer cost and what is left."""
+    if answer.completed:
+        return f"Completed entry {answer.entry}, which was charged before: nothing more was charged.  {left}"
     if answer.repeated:
         old = age(answer.recorded_at, answer.modified_at)
         return f"Asked before: the recorded answer of entry {answer.entry}, at no charge.  {old}  {left}"
-    if answer.completed:
-        return f"Completed entry {answer.entry}, which was charged before: nothing more was charged.  {left}"
     return f"Charged {spent} as entry {answer.entry}.  {left}"
 
 

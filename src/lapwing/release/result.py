@@ -456,7 +456,7 @@ class Release(Afterwards):
         """The lines for a page, beside what is not counted: who weighs less, the bars, how old a recorded answer is."""
         old = f"This is the recorded answer of entry {self.entry}. {age(self.recorded_at, self.modified_at)}"
         lines = [*self.plan.weighed_down, " ".join(self._about_numbers())]
-        return [*lines, old] if self.repeated and not self.evidence else lines
+        return [*lines, old] if self.repeated and not (self.completed or self.evidence) else lines
 
     def to_text(self, most: int | None = None) -> str:
         """Return the answer as text for people: all groups, or the first ones only."""

@@ -220,7 +220,7 @@ def rows_found(plan: RowsPlan, ledger: Ledger, entry: Entry, analyst: str | None
         raise unfit(ledger)
     left, _, recorded_at, _ = ledger.after(entry.number)
     return RowsPerPerson(
-        plan, entry.number, entry.answered, entry.answer, left.remaining, analyst,
+        plan, entry.number, entry.repeated or entry.answered, entry.answer, left.remaining, analyst,
         completed=entry.repeated and not entry.answered, recorded_at=recorded_at,
     )  # fmt: skip
 

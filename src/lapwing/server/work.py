@@ -152,4 +152,4 @@ def _computed(inquiry: Inquiry, leave: Leave) -> Answered:
 
 
 def _answered(inquiry: Inquiry, release: Release) -> Answered:
-    return Answered(json_bytes(inquiry.answer(release)), release.entry, release.repeated or release.completed)
+    return Answered(json_bytes(inquiry.answer(release)), release.entry, release.repeated)

@@ -67,3 +67,27 @@ def test_a_failure_to_record_shows_no_integer_that_is_not_recorded(source, monke
     assert str(shown.answer["cells"][0][0][0]) not in seen(caught.value)
     assert len(str(shown.answer["cells"][0][0][0])) > 6
     assert source.ledger.spent == 1
+
+
+@pytest.mark.parametrize("own_first", [True, False])
+def test_of_two_that_compute_one_charge_at_once_one_is_told_that_it_was_charged(source, monkeypatch, own_first):
+    original, waiting, other = Ledger.record, [], []
+
+    def release(number):
+        return source.release(lw.sum("y"), epsilon=1, entropy=EntropyForTests(number))
+
+    def record(ledger, entry, answer):
+        if not waiting:
+            waiting.append((entry, answer))
+            other.append(release(2))
+        elif own_first:
+            original(ledger, *waiting[0])
+        return original(ledger, entry, answer)
+
+    monkeypatch.setattr(Ledger, "record", record)
+    first = release(1)
+    assert (first.repeated, other[0].repeated, release(3).repeated) == (False, True, True)
+    assert (first.entry, first.answer["cells"]) == (other[0].entry, other[0].answer["cells"])
+    assert "Charged ε = 1" in str(first)
+    assert "nothing more was charged" in str(other[0])
+    assert source.ledger.spent == 1

@@ -288,7 +288,7 @@ def _completed(room: Room) -> Finding:
         again = getattr(source, call)(*args, **options)
         answer = recall(source.schema, source.ledger, number)
         release = getattr(made, "release", made)
-        right = shown is None and release.completed and not release.repeated and made.entry == number
+        right = shown is None and release.completed and release.repeated and made.entry == number
         same = answer is not None and by_statistic(again) == by_statistic(made) == by_statistic(answer)
         spent, own = source.ledger.spent, source.ledger.budget("ana").spent
         if not right or not same or (spent, own) != (due, due):
