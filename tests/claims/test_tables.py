@@ -149,6 +149,27 @@ def test_U2_variances_and_weights_are_those_of_the_matrix(problem, cell):
             assert sum(measured == each for _, measured, _ in draws) <= 2**common
 
 
+@settings(max_examples=100)
+@given(problem=problems(), cell=st.integers(0, 10**6), other=st.integers(1, 10**6))
+def test_U2_the_difference_of_two_cells_has_the_weights_of_the_matrix(problem, cell, other):
+    shape, variances, asked = problem
+    inverse = least_squares(shape, variances)
+    ends = np.cumsum([len(design(shape, table)) for table in variances])
+    for table, column in ((each, i) for each in asked for i in each if shape[i] > 1):
+        rows, sizes = design(shape, table) @ inverse, [shape[i] for i in table]
+        place = list(np.unravel_index(cell % len(rows), sizes))
+        one = rows[cell % len(rows)]
+        place[table.index(column)] = (place[table.index(column)] + 1 + other % (shape[column] - 1)) % shape[column]
+        difference = one - rows[np.ravel_multi_index(place, sizes)]
+        draws = tables.draws(shape, variances, table, column)
+        for each, part in zip(variances, np.split(difference, ends[:-1]), strict=True):
+            weights = [abs(w) for w, measured, times in draws if measured == each for _ in range(times)]
+            there = np.sort(np.abs(part))
+            assert len(weights) <= len(there)
+            np.testing.assert_allclose(sorted(weights), there[len(there) - len(weights) :], atol=1e-9)
+            np.testing.assert_allclose(there[: len(there) - len(weights)], 0, atol=1e-9)
+
+
 # ── U3 ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)

@@ -17,6 +17,9 @@ A noisy cell of B that has the same key as a cell of W in the columns S ⊆ B∩
 it with the weight
     Σ w_B(A) / N(W∖A) · Π ([i in S] - 1/nᵢ)   (the sum over A ⊆ B∩W, the product over i in A),
 and there are N(B∖W)·Π (nᵢ - 1) such cells (the product over i in B∩W but not in S).
+So a noisy cell of B enters the difference of two cells of W with the difference of these weights: for two cells that
+have different keys in column j alone, that of S and of S without j, with both signs equally often; it cancels where B
+lacks j, and where the cell of B has another key in j than the two.
 
 Integers are summed as integers and everything else is done cell by cell in a fixed order, so that two machines get the
 same bits from the same noisy integers.
@@ -133,8 +136,13 @@ def component_variance(shape: Sequence[int], variances: Mapping[Axes, float], ax
     )
 
 
-def draws(shape: Sequence[int], variances: Mapping[Axes, float], table: Axes) -> list[EqualCells]:
-    """Return the weights of all noisy cells in one cell of a reconstructed table, equal ones together (claim U2)."""
+def draws(
+    shape: Sequence[int], variances: Mapping[Axes, float], table: Axes, apart: int | None = None
+) -> list[EqualCells]:
+    """Return the weights of all noisy cells in one cell of a reconstructed table, equal ones together (claim U2).
+
+    If a column is given, of the difference of two cells that have different keys in this column alone; without signs.
+    """
     whole = _live(shape, table)
     parts = {axes: (weights(shape, variances, axes), 1 / cells(shape, without(whole, axes))) for axes in subsets(whole)}
     groups: dict[Axes, list[Axes]] = {}
@@ -143,11 +151,13 @@ def draws(shape: Sequence[int], variances: Mapping[Axes, float], table: Axes) ->
     found = []
     for common, tables in groups.items():
         shares = [[parts[axes][0].get(each, 0.0) * parts[axes][1] for each in tables] for axes in corners(common)]
-        for same_keys, values in zip(corners(common), mixed(shape, common, np.array(shares)).tolist(), strict=True):
+        mixes = dict(zip(corners(common), mixed(shape, common, np.array(shares)), strict=True))
+        pairs = [(keys, mixes[keys] - mixes.get(without(keys, (apart,)), 0)) for keys in mixes if apart in keys]
+        for same_keys, values in mixes.items() if apart is None else pairs:
             others = math.prod(shape[i] - 1 for i in common if i not in same_keys)
             found += [
-                EqualCells(weight, each, others * cells(shape, without(each, common)))
-                for each, weight in zip(tables, values, strict=True)
+                EqualCells(weight, each, (2 if pairs else 1) * others * cells(shape, without(each, common)))
+                for each, weight in zip(tables, values.tolist(), strict=True)
                 if weight
             ]
     return found

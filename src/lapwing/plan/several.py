@@ -198,29 +198,32 @@ class SeveralTables:
         return self.stacked(tables.reconstruct(self.shape, shaped, self._variances[part], self.asked))
 
     @cached_property
-    def _draws(self) -> dict[tuple[int, Axes, int], list[EqualCells]]:
+    def _draws(self) -> dict[tuple[int, Axes, int, int | None], list[EqualCells]]:
         return {}
 
-    def draws(self, part: int, table: Axes, node: int = 0) -> list[EqualDraws]:
-        """Return the draws that are in a cell of an asked table, at a node, for one cell of a measurement."""
-        key = part, (table := tuple(sorted(table))), node
+    def draws(self, part: int, table: Axes, node: int = 0, apart: int | None = None) -> list[EqualDraws]:
+        """Return the draws that are in a cell of an asked table, at a node, for one cell of a measurement.
+
+        If a column is given, those in the difference of two cells that have different keys in it alone.
+        """
+        key = part, (table := tuple(sorted(table))), node, apart
         if key not in self._draws:
             known = self._variances[part]
             self._draws[key] = (
-                tables.draws(self.shape, known, table)
+                tables.draws(self.shape, known, table, apart)
                 if self.chain is None
                 else hierarchy.draws(self.shape, self.chain, known, table, node)
             )
         return [EqualDraws(weight, self._scales[part][of], times) for weight, of, times in self._draws[key]]
 
-    def slots(self, made: Weighing, table: Axes, node: int = 0) -> list[Slot]:
+    def slots(self, made: Weighing, table: Axes, node: int = 0, apart: int | None = None) -> list[Slot]:
         """Return what a statistic in a cell of an asked table is made of: draws, without any numbers."""
         return [
             Slot(
                 each.top * Fraction(draw.weight), each.bottom * Fraction(draw.weight), draw.scale, draw.times, _NOTHING
             )
             for each in made.cells
-            for draw in self.draws(each.part, table, node)
+            for draw in self.draws(each.part, table, node, apart)
         ]
 
     # --- counts and sums ---
@@ -258,18 +261,25 @@ class SeveralTables:
         cells = self._linear(statistic).cells
         return len(self.with_noise) == 1 and len(cells) == 1 and cells[0].top == 1
 
-    def bar(self, statistic: Statistic, table: Axes, node: int, grid: float, confidence: Fraction) -> float:
-        """Return the half-width of the bar of a count or sum that is published on a grid (claim U7)."""
-        margin = self.noise_margin(statistic, table, node, confidence)
+    def bar(
+        self, statistic: Statistic, table: Axes, node: int, grid: float, confidence: Fraction, apart: int | None = None
+    ) -> float:
+        """Return the half-width of the bar of a count or sum that is published on a grid (claim U7).
+
+        If a column is given, of the difference of two cells that have different keys in it alone.
+        """
+        margin = self.noise_margin(statistic, table, node, confidence, apart)
         if not self._is_whole(statistic):
-            margin += adding_up.bound(len(table), grid)
+            margin += adding_up.bound(len(table), grid) * (1 if apart is None else 2)
         if self.plan.is_integer(statistic) and self.plan.is_truly_integer(statistic):
             return grid * math.floor(margin / grid) if grid <= 1 else float(math.floor(margin))
         return margin
 
-    def noise_margin(self, statistic: Statistic, table: Axes, node: int, confidence: Fraction) -> float:
-        """Return the margin of the noise in a count or sum."""
-        slots = self.slots(self._linear(statistic), table, node)
+    def noise_margin(
+        self, statistic: Statistic, table: Axes, node: int, confidence: Fraction, apart: int | None = None
+    ) -> float:
+        """Return the margin of the noise in a count or sum, or in the difference of two cells."""
+        slots = self.slots(self._linear(statistic), table, node, apart)
         return margin_of([EqualDraws(float(slot.top), slot.scale, slot.times) for slot in slots], confidence)
 
     def _linear(self, statistic: Statistic) -> Weighing:

@@ -9,7 +9,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import InvalidParameter, InvalidRequest, Shown, UselessParameter
+from ..measure.cells import Column
 from ..measure.linear import Groups, Noisy
 from ..noise.mechanism import NINETY_FIVE
 from ..plan.plan import Plan
@@ -20,9 +23,20 @@ from ..question.sets import KeyTable, table_text
 from ..question.statement import make_cut
 from .columns import KeyColumn, key_texts
 from .combining import combined, combined_cells, combined_tables
-from .comparing import Compared, GroupTables, axis_of, differences, place_of, ratios, shares, totals
+from .comparing import (
+    Compared,
+    GroupTables,
+    axis_of,
+    bounded_differences,
+    differences,
+    place_of,
+    ratios,
+    shares,
+    totals,
+)
 from .comparison import Comparison, left
 from .estimate import Estimator
+from .groups import GroupKeys
 from .noise_marks import UNKNOWN, Marks, marks, statistic_range
 from .several import SeveralEstimator
 from .views import synthetic_rows
@@ -210,7 +224,8 @@ class Afterwards:
     def difference(self, *, by: str, of: Any, to: Any) -> Comparison:
         """Return each number of the groups of one key minus that of another, such as by="sex", of="F", to="M".
 
-        Bars of differences of means, proportions and ratios are approximate (claim G3); all others hold.
+        Of several tables, in each that has the key.  Bars of differences of means, proportions and ratios in one table
+        are approximate (claim G3); all others hold.
         """
         return self._pair(differences, "Difference", "minus", by, of, to)
 
@@ -248,7 +263,7 @@ class Afterwards:
         if self.plan.several is not None:
             raise InvalidRequest(
                 "The numbers of several tables share noise, and are not compared",
-                "Totals are in the answer.  To compare groups with error bars, release one table by itself.",
+                "Totals are in the answer, and .difference() is possible.  For the rest, release one table by itself.",
             )
         if not self._shape:
             raise UselessParameter("A comparison", "the release has no groups", "Release the statistics by a key.")
@@ -260,15 +275,41 @@ class Afterwards:
     def _pair(
         self, compare: Callable[..., list[Compared]], title: str, sign: str, by: str, of: Any, to: Any
     ) -> Comparison:
-        (axis,) = self._axes(by, "by") if isinstance(by, str) else (axis_of(self.key_columns, by, "by"),)
+        axis = axis_of(self.key_columns, by, "by")
+        if compare is not differences:
+            self._axes(by, "by")
         places = [place_of(self.key_columns, axis, key, name) for key, name in ((of, "of"), (to, "to"))]
         if places[0] == places[1]:
             raise InvalidParameter(to, "to", "another key than of")
         name = next(each.name for each in self.key_columns if each.at == axis)
         texts = key_texts(self.key_columns, axis)
         what = f"{title} by {name}: {texts[places[0]]} {sign} {texts[places[1]]}"
+        if compare is differences:
+            return self._difference(axis, places, what)
         shape = tuple(size for at, size in enumerate(self._shape) if at != axis)
         return self._compare(lambda groups: compare(groups, axis, *places), what, (axis,), shape)
+
+    def _difference(self, axis: int, places: Sequence[int], what: str) -> Comparison:
+        """Return the differences of two keys of one table, or in each of several tables that has the key."""
+        plan, several, groups = self.plan, self.plan.several, np.arange(self.plan.groups)
+        at = GroupKeys(plan).at(groups)
+        has = several is None or np.array([axis in table for table in several.asked])[several.of(groups)]
+        of, to = (np.flatnonzero(has & (at[axis] == place)) for place in places)  # the other keys in one order
+
+        def differ(sure: Fraction) -> list[Compared]:
+            one, both = (
+                replace(self._estimator, confidence=each, simultaneous=False) for each in (sure, 1 - (1 - sure) / 2)
+            )
+            found = bounded_differences(plan, both.of(slice(0, plan.groups)), one, axis, of, to)
+            if several is None:
+                known = differences(GroupTables(plan, self.cells, self._shape, sure), axis, *places)
+                found = [next((one for one in known if one.name == each.name), each) for each in found]
+            return found
+
+        by, within = plan.query.by, () if several is None else several.levels
+        gone = [axis, *(by.index(each.parent) for each in within if each.child == by[axis])]
+        left_over = [each[of] for i, each in enumerate(at) if i not in gone and i in self._key_names.values()]
+        return self._comparison(differ, what, gone, left_over, len(of))
 
     def _compare(
         self,
@@ -277,13 +318,28 @@ class Afterwards:
         gone: Sequence[int],
         shape: tuple[int, ...],
     ) -> Comparison:
-        def made(confidence: Fraction, simultaneous: bool) -> list[Compared]:
-            numbers = math.prod(shape) * len(self.plan.query.statistics) if simultaneous else 1
-            return compare(GroupTables(self.plan, self.cells, self._shape, 1 - (1 - confidence) / numbers))
+        def compared(sure: Fraction) -> list[Compared]:
+            return compare(GroupTables(self.plan, self.cells, self._shape, sure))
 
-        keys = left(self.key_columns, gone)
+        size = math.prod(shape)
+        places = np.unravel_index(np.arange(size), shape) if shape else ()
+        return self._comparison(compared, what, gone, places, size)
+
+    def _comparison(
+        self,
+        compared: Callable[[Fraction], list[Compared]],
+        what: str,
+        gone: Sequence[int],
+        places: Sequence[Column],
+        size: int,
+    ) -> Comparison:
+        def made(confidence: Fraction, simultaneous: bool) -> list[Compared]:
+            numbers = size * len(self.plan.query.statistics) if simultaneous else 1
+            return compared(1 - (1 - confidence) / numbers)
+
+        keys = left([each for each in self.key_columns if not each.summed], gone)
         release: Any = self
-        found = Comparison(release, what, made, keys, shape, self.confidence, self.simultaneous, self.suppress)
+        found = Comparison(release, what, made, keys, places, size, self.confidence, self.simultaneous, self.suppress)
         if not found.estimates:
             names = ", ".join(str(each.name) for each in self.plan.query.statistics)
             why = f"nothing can be compared so: {names}"

@@ -70,7 +70,9 @@ class KeyColumn(NamedTuple):
 
 def key_texts(columns: Sequence[KeyColumn], at: int) -> tuple[str, ...]:
     """Return the text of each value of a key: its code, after its label if it has one."""
-    codes, *labels = ([str(written(value)) for value in each.values] for each in columns if each.at == at)
+    total = total_name(columns)
+    mine = (each.values for each in columns if each.at == at)
+    codes, *labels = ([total if value is None else str(written(value)) for value in values] for values in mine)
     if not labels:
         return tuple(codes)
     pairs = zip(labels[0], codes, strict=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidParameter, UselessParameter
 from ..measure.cells import Column, largest
@@ -25,7 +26,9 @@ from ..plan.weighing import Weighing, cannot_be_negative, public_range, weighing
 from ..question.codes import Key, written
 from ..question.query import Statistic
 from .columns import KeyColumn
-from .noise_marks import as_shown
+from .estimate import Estimator
+from .noise_marks import as_shown, statistic_range
+from .several import SeveralEstimator
 
 _LARGEST = 2**62
 
@@ -161,6 +164,30 @@ def _both(groups: GroupTables, axis: int, of: int, to: int, kind: str) -> list[C
             found.append(_compared(name, kind, bars, low - high, high - low))
         elif low >= 0:
             found.append(_compared(name, kind, quotient(one, other, groups.beyond), 0.0, math.inf))
+    return found
+
+
+def bounded_differences(
+    plan: Plan,
+    bars: Sequence[Estimate],
+    exact: Estimator | SeveralEstimator,
+    axis: int,
+    of: NDArray[np.int64],
+    to: NDArray[np.int64],
+) -> list[Compared]:
+    """Return each statistic in some groups minus that in others: ``exact`` if it is known, else from two ``bars``.
+
+    If each of the two bars misses with half of a probability, both hold except with this probability: then the
+    difference lies between low - high and high - low, whatever their noise has in common (claim G3).
+    """
+    found = []
+    for statistic, each in zip(plan.query.statistics, bars, strict=True):
+        low, high = statistic_range(plan, statistic)
+        estimate = exact.apart(statistic, axis, of, to) if isinstance(exact, SeveralEstimator) else None
+        if estimate is None:
+            value, bottom, top = (np.asarray(end, dtype=float) for end in each)
+            estimate = Estimate(value[of] - value[to], bottom[of] - top[to], top[of] - bottom[to])
+        found.append(Compared(str(statistic.name), "difference", estimate, low - high, high - low))
     return found
 
 

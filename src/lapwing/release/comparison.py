@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import numpy as np
 
 from .. import exact, report
 from ..errors import OutputError, UnknownName
@@ -21,7 +20,7 @@ from ..optional import library
 from ..plan.plan import bar_confidence
 from ..question.codes import Key, written
 from . import arrow, plots
-from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_values
+from .columns import KeyColumn, csv_text, days_or_keys, ends, key_array, key_values, total_name
 from .comparing import Compared, about_compared, as_compared
 from .files import in_place_of, write_parquet
 from .noise_marks import Marks, bounded, marks, suppressed, told
@@ -47,7 +46,8 @@ class Comparison:
     what: str
     made: Callable[[Fraction, bool], Sequence[Compared]]
     key_columns: Sequence[KeyColumn]
-    shape: tuple[int, ...]
+    places: Sequence[Column]
+    size: int
     confidence: Fraction
     simultaneous: bool
     suppress: bool = False
@@ -105,11 +105,10 @@ class Comparison:
     # --- rows and columns ---
 
     def __len__(self) -> int:
-        return int(np.prod(self.shape, dtype=int))
+        return self.size
 
     def _places(self) -> list[Column]:
-        places = np.unravel_index(np.arange(len(self)), self.shape) if self.shape else ()
-        return [places[each.at] for each in self.key_columns]
+        return [self.places[each.at] for each in self.key_columns]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield a dict for each row: its keys and their labels, and for each number value, low, high and noise."""
@@ -251,7 +250,8 @@ class Comparison:
 
     def texts(self, most: int | None) -> list[list[str]]:
         """Return the keys and labels of the first rows, as texts."""
-        each = [[str(written(value)) for value in column.values] for column in self.key_columns]
+        total, columns = total_name(self.key_columns), self.key_columns
+        each = [[total if value is None else str(written(value)) for value in column.values] for column in columns]
         places = list(zip(*(place[:most].tolist() for place in self._places()), strict=True)) or [()] * len(self)
         return [[texts[i] for texts, i in zip(each, place, strict=True)] for place in places]
 

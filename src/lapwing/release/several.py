@@ -115,6 +115,10 @@ class SeveralEstimator:
         margin = np.empty(len(value))
         for table, node, groups in self._laws():
             margin[groups] = self._tables.bar(statistic, table, node, grid, self._sure)
+        return self._around(statistic, value, margin, grid)
+
+    def _around(self, statistic: Statistic, value: Floats, margin: Floats, grid: float) -> Estimate:
+        """Return numbers with their bars; as integers if they are shown so."""
         integers = self.plan.is_integer(statistic) and grid >= 1
         if integers:
             margin = np.ceil(margin)
@@ -147,6 +151,19 @@ class SeveralEstimator:
             self.made[key] = total
         found: Floats = self.made[key]
         return found
+
+    def apart(self, statistic: Statistic, axis: int, of: NDArray[np.int64], to: NDArray[np.int64]) -> Estimate | None:
+        """Return a count or sum in some groups minus that in others, with other keys in one column (claim U7).
+
+        None if the weights of this difference are not known: of other statistics, and where keys lie within others.
+        """
+        tables, shown = self._tables, self.plan.several
+        if not statistic.is_linear or tables.chain is not None or shown is None:
+            return None
+        published, grid = self._published(statistic)
+        value = published[shown.in_release(of)] - published[shown.in_release(to)]
+        bars = [tables.bar(statistic, each, 0, grid, self._sure, axis) if axis in each else 0.0 for each in shown.asked]
+        return self._around(statistic, value, np.array(bars)[shown.of(of)], grid)
 
     # --- means, shares, ratios, variances ---
 

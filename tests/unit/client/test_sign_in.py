@@ -207,7 +207,7 @@ def test_a_server_or_a_provider_without_terminals_says_so(live, issuer):
 
 def test_the_commands_name_their_server(own_home):
     for command in ("sign-in", "sign-out"):
-        assert "name the server" in run(command, status=2).stderr
+        assert "Name the server" in run(command, status=2).stderr
         assert "file of its own" in run("--server", "https://x", "--token-file", "f", command, status=2).stderr
 
 

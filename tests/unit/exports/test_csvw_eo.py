@@ -90,7 +90,7 @@ def test_the_command_writes_a_source_that_can_be_asked(tmp_path, monkeypatch):
     again = CliRunner().invoke(main, ["init", "data/birds.csv-metadata.json"])
     assert (again.exit_code, "birds.toml exists" in again.output) == (2, True)
     told = CliRunner().invoke(main, ["init", "data/birds.csv-metadata.json", "--delimiter", ",", "--force"])
-    assert (told.exit_code, "the metadata says" in told.output) == (2, True)
+    assert (told.exit_code, "The metadata says" in told.output) == (2, True)
 
 
 @pytest.mark.usefixtures("frozen_noise")

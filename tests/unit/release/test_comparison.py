@@ -77,7 +77,7 @@ def test_a_code_may_be_given_as_a_number_where_the_keys_are_texts(tmp_path, froz
 
 def test_what_cannot_be_compared_is_left_out_and_said(answer, source):
     assert answer.share().left_out == ["mean_x", "rate", "median_y"]
-    assert "Not compared: median_y." in str(answer.difference(by="sex", of="F", to="M"))
+    assert "Not compared: median_y." in str(answer.ratio(by="sex", of="F", to="M"))
     signed = source.release(lw.count(), lw.sum("z"), lw.mean("z"), by="sex", epsilon=1)
     assert signed.share().left_out == ["sum_z", "mean_z"]
     assert signed.ratio(by="sex", of="F", to="M").left_out == ["mean_z"]
@@ -117,7 +117,7 @@ def test_every_form_has_the_same_numbers(answer, tmp_path):
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["rows"] == rows
     frame = found.to_pandas()
     assert list(frame)[:5] == ["sex", "sex_label", "n", "n_low", "n_high"]
-    assert list(frame)[-4:] == ["n_noise", "sum_y_noise", "mean_x_noise", "rate_noise"]
+    assert list(frame)[-5:] == ["n_noise", "sum_y_noise", "mean_x_noise", "rate_noise", "median_y_noise"]
     assert frame.n.tolist() == [row["n"]["value"] for row in rows] == found.to_polars()["n"].to_list()
     assert found.to_arrow()["n_low"].to_pylist() == frame.n_low.tolist()
     read = list(csv.DictReader(io.StringIO(found.to_csv())))
@@ -201,3 +201,13 @@ def test_thresholds_in_a_source_file(tmp_path):
         (tmp_path / "t.toml").write_text(lines.replace("low = 0.001\nmedium = 0.5", wrong))
         with pytest.raises(errors.InvalidSource, match="noise_levels"):
             lw.Source.open(tmp_path / "t.toml")
+
+
+def test_a_difference_of_quantiles_lies_between_the_ends_of_two_bars_that_miss_half_as_often(answer):
+    gap = answer.difference(by="sex", of="F", to="M")
+    sure = answer.at("0.975")["median_y"]
+    low, high = (np.asarray(end, dtype=float).reshape(2, 3) for end in (sure.low, sure.high))
+    np.testing.assert_allclose(gap["median_y"].low, low[0] - high[1])
+    np.testing.assert_allclose(gap["median_y"].high, high[0] - low[1])
+    assert [row["age"] for row in gap.rows] == [0, 1, 2]
+    assert "median_y" not in answer.ratio(by="sex", of="F", to="M").estimates

@@ -439,14 +439,37 @@ def test_views_change_bars_and_never_values(people):
     )
 
 
+def test_the_difference_of_two_keys_is_taken_in_each_table_that_has_them(people):
+    answer = asked(people, lw.count(name="n"), lw.mean("hours", name="h"), by=lw.cube("sex", "edu"))
+    gap = answer.difference(by="sex", of="F", to="M")
+    rows = {(row["sex"], row["edu"]): row for row in answer.rows}
+    assert [row["edu"] for row in gap.rows].count(None) == 1
+    assert len(gap) == len({row["edu"] for row in gap.rows})
+    sure = {(row["sex"], row["edu"]): row for row in answer.at("0.975").rows}
+    for row in gap.rows:
+        women, men = (rows[sex, row["edu"]] for sex in ("F", "M"))
+        assert row["n"]["value"] == pytest.approx(women["n"]["value"] - men["n"]["value"])
+        assert row["h"]["value"] == pytest.approx(women["h"]["value"] - men["h"]["value"])
+        women, men = (sure[sex, row["edu"]]["h"] for sex in ("F", "M"))
+        assert row["h"]["low"] == pytest.approx(women["low"] - men["high"])
+        assert row["h"]["high"] == pytest.approx(women["high"] - men["low"])
+        half = (row["n"]["high"] - row["n"]["low"]) / 2
+        alone = (rows["F", row["edu"]]["n"]["high"] - rows["F", row["edu"]]["n"]["low"]) / 2
+        assert alone < half < 2 * alone
+    table = answer.table("sex", "edu").difference(by="sex", of="F", to="M")
+    assert table.rows == [row for row in gap.rows if row["edu"] is not None]
+    assert "Total" in gap.to_text()
+    wide = gap.at(simultaneous=True)
+    assert (wide["n"].high - wide["n"].low >= gap["n"].high - gap["n"].low).all()
+
+
 def test_what_several_tables_do_not_have_is_refused_with_a_way_out(people):
     answer = asked(people, lw.count(), by=lw.cube("sex", "edu"))
     for compare in (
         lambda: answer.share(),
         lambda: answer.total(over="sex"),
-        lambda: answer.difference(by="sex", of="F", to="M"),
         lambda: answer.ratio(by="sex", of="F", to="M"),
-        lambda: answer.table("sex").difference(by="sex", of="F", to="M"),
+        lambda: answer.table("sex").ratio(by="sex", of="F", to="M"),
     ):
         with pytest.raises(errors.InvalidRequest, match="release one table by itself"):
             compare()
@@ -686,7 +709,7 @@ def test_commands_release_print_and_explain_tables_that_add_up(file, tmp_path):
     run("release", file, CUBE, "--epsilon", "1", "--objective", "minimax", "--output", str(out))
     assert "Total" in out.read_text()
     left = run("ledger", str(tmp_path / "t.ledger")).stdout
-    for refused in (["--share"], ["--total", "sex"], ["--difference", "sex=F,M"]):
+    for refused in (["--share"], ["--total", "sex"], ["--ratio", "sex=F,M"]):
         run("release", file, CUBE, "--epsilon", "2", *refused, status=2)
     assert run("ledger", str(tmp_path / "t.ledger")).stdout == left
 

@@ -359,4 +359,4 @@ def test_a_higher_cap_is_asked_for_and_granted_by_client_and_terminal(live, fold
     another = json.loads(run(*words, "--cap", "5", "--reason", "No.", "--format", "json").stdout)["requests"][0]
     assert "withdrawn" in run(*words, "--withdraw", str(another["request"])).stdout
     assert "--server URL request" in run("request", "visits", status=2).stderr
-    assert "give --cap and --reason" in run(*words, "--cap", "5", status=2).stderr
+    assert "Give --cap and --reason" in run(*words, "--cap", "5", status=2).stderr
