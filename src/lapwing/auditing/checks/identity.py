@@ -87,6 +87,8 @@ _UNCHANGED = {
     "Query.source": "the name of the schema",
     "Query.grouping": "columns of the answer that say which keys a group is summed over",
     "Statistic.name": "the name of a column of the answer",
+    "Statistic.times": "how a number is shown",
+    "Statistic.digits": "how a number is shown",
     "name of a statistic": "the name of a column of the answer",
     "Schema.columns": "each column has its own fields; one that is not read is no part of the question",
     "Column.within": "has its own fields",

@@ -31,6 +31,7 @@ weights_to_json: Any = statistic_json.weights_to_json
 _EMPTY: Fields = {
     "column": None, "condition": None, "edges": None, "sample": True, "share": None, "error": None, "name": None,
     "level": None, "bins": None, "parts": (), "factor": Fraction(1), "weight": None, "expression": None,
+    "times": Fraction(1), "digits": None,
 }  # fmt: skip
 _OPTIONS: dict[str, tuple[Any, Fields]] = {
     "column": ("x", {"column": "x"}),
