@@ -25,10 +25,10 @@ from .phrase_texts import phrase_schema
 _RIGHT_AND_WRONG: tuple[tuple[str, str, str], ...] = (
     ("an expression names declared columns of numbers", "x; u + b; c; d - e", "k; nothing + 1; own + 1; t.x; x.y + 1"),
     ("functions are known, with their numbers of operands",
-     "ABS(x); LEAST(x); CLAMP(x, 0, 1); NULLIF(x, 1); ROUND(x, 9)"
+     "ABS(x); LEAST(x); CLAMP(x, 0, 1); NULLIF(x, 1); ROUND(x, 9); ROUND(x, -1)"
      + "".join(f"; {name}({', '.join(['x'] * 100)})" for name in ("COALESCE", "LEAST", "GREATEST")),
      "SIN(x); GREATEST(" + ", ".join(["x"] * 101) + "); LEAST(" + ", ".join(["x"] * 101) + "); CLAMP(x, 1);"
-     "CLAMP(x, 1, 2, 3); FLOOR(); GREATEST(); ROUND(x, 10); ROUND(x, -1); ROUND(x, 0.5); ROUND(x, u);"
+     "CLAMP(x, 1, 2, 3); FLOOR(); GREATEST(); ROUND(x, 10); ROUND(x, -10); ROUND(x, 0.5); ROUND(x, u);"
      "ABS(DISTINCT x); RANDOM(); x % 2; x ^ 2; x || 'a'; x::INT; CAST(x AS INT); (SELECT 1); AVG(x); x[1]; LENGTH(k);"
      "COALESCE(" + ", ".join(["x"] * 101) + "); POWER(x, 2); x & 1; EXP(x); TRY_CAST(x AS INT); x + *; SUM(x) OVER ()"),
     ("dates have these parts and periods",
@@ -44,6 +44,7 @@ _RIGHT_AND_WRONG: tuple[tuple[str, str, str], ...] = (
      "ROUND(d); CLAMP(d, 0, 1); 2 * d + e; LEAST(d + 0.5, e); LEAST(d + 9000000, e); LEAST(d - 9000000, e);"
      "NULLIF(d, 1) - d; d + x; 1 - d;"
      "CLAMP(d, DATE '2020-01-01', DATE '2020-02-01')"),
+    ("TRUE and FALSE are no numbers to calculate with", "x + 1; b = TRUE", "x + TRUE; x / TRUE; -FALSE"),
     ("what divides is never 0, or the quotient has bounds",
      "x / p; x / n; CLAMP(x / z, 0, 1); x / 2; x / (p * p)",
      "x / 0; x / z; x / b; p / (p - 2); p / (p - 9); x / (2 - 2); x / (0 * x); x / u; 1 / (n + 2)"),
@@ -54,7 +55,7 @@ _RIGHT_AND_WRONG: tuple[tuple[str, str, str], ...] = (
      "free + 1; many + 1; far + 1; f - d; own + 1; EXTRACT(YEAR FROM f)"),
     ("a CASE has conditions and numbers", "CASE WHEN b THEN 1 ELSE x END; IF(b, 1, 2); CASE z WHEN 1 THEN 2 END",
      "CASE WHEN b THEN 1 ELSE 'a' END; CASE WHEN x THEN 1 END; CASE WHEN b THEN k END; CASE k WHEN 1 THEN 2 END;"
-     "CASE WHEN 1 = 1 THEN x END; CASE WHEN x > 99 THEN 1 END; IF(x > 'a', 1, 2); NULLIF(x, 'a'); NULLIF(k, 'a') + 1"),
+     "CASE WHEN x > 99 THEN 1 END; IF(x > 'a', 1, 2); NULLIF(x, 'a'); NULLIF(k, 'a') + 1"),
     ("an expression is one, of fitting size",
      "1 * x" + " + 1" * 400 + "; " + "(" * 15 + "x + 1" + ")" * 15,
      "x, u; x AS y; x + ; ) ; ; x FROM t; " + "x" + " + u" * 1000 + "; " + "(" * 40 + "x" + ")" * 40

@@ -71,7 +71,7 @@ CONDITIONS: tuple[tuple[str, str], ...] = (
     '"x" < 1'),
     ("NOT x < 1", '"x" >= 1'), ("NOT x <= 1", '"x" > 1'), ("NOT x = 1", '"x" <> 1'), ("NOT x <> 1", '"x" = 1'),
     ("NOT NOT x > 1", '"x" > 1'),
-    ("x > u", '"x" > "u"'), ("u < x", '"u" < "x"'), ("x = 7", '"x" = 7'), ("x = -3", '"x" = -3'), ("x >= 7.0",
+    ("x > u", '"u" < "x"'), ("u < x", '"u" < "x"'), ("x = 7", '"x" = 7'), ("x = -3", '"x" = -3'), ("x >= 7.0",
     '"x" >= 7'),
     ("x > 1 AND u < 2", '"u" < 2 AND "x" > 1'), ("x > 1 OR u < 2", '"u" < 2 OR "x" > 1'), ("x > 1 AND x > 1",
     '"x" > 1'),
@@ -96,7 +96,7 @@ CONDITIONS: tuple[tuple[str, str], ...] = (
     ("free = 1e-3", '"free" = 0.001'), ("k >= 'a'", "\"k\" >= 'a'"), ("rest = 'other'", "\"rest\" = 'other'"),
     ("z > 0.5", '"z" >= 1'),
     ("-(-x) > 1", '"x" > 1'), ("-(-x) < u", '"u" > "x"'), ("-(-b) = 1", '"b" = TRUE'), ("-(-b) <> 0", '"b" <> FALSE'),
-    ("(-(-x)) IS NULL", '"x" IS NULL'), ("miss <> 8", '"miss" <> 8'), ("miss > 9", '"miss" > 9'), ("free = 1.5",
+    ("(-(-x)) IS NULL", '"x" IS NULL'), ("miss <> 8", '"miss" <> 8'), ("miss > 9", '"miss" >= 10'), ("free = 1.5",
     '"free" = 1.5'),
 )  # fmt: skip
 """Conditions, each with its canonical text."""
