@@ -135,6 +135,7 @@ def test_X2_W1_W3_expressions_and_weights_have_the_same_integers_on_every_engine
         ((*lw.quantile("x", [0.2, 0.7], weight="w"), lw.median("y", weight="ABS(x)")), ("key",), None),
         ((lw.median("x * y", weight="2000000000 - ABS(code)"),), (), "yes"),
         ((lw.count(),), ("DATE_TRUNC('year', day)", "EXTRACT(MONTH FROM day)"), None),
+        ((lw.count(),), ("code", "DATE_TRUNC('year', day)"), "code <> 3 AND day > '1999-12-31'"),
         ((lw.count(),), ("CASE WHEN x > y THEN 'it''s' WHEN x < 3 THEN '%s' ELSE '\\\\' END", "FLOOR(y / 25)"), None),
         ((lw.count(),), ("FLOOR(y / 25) * 25", "ROUND(x, -1)"), "yes"),
         ((lw.histogram("x * y", [-50, 0, 10, 700]),), (), "(x + y) IS NOT NULL"),

@@ -320,7 +320,7 @@ def _make_source(
 
 def _add_keys(connection: duckdb.DuckDBPyConnection, table: str, column: Column) -> None:
     """Make the table of a column's public keys."""
-    keys = [written(key) for key in column.keys or ()]
+    keys = [written(key) for key in column.asked_keys]
     values = np.array(keys, dtype=float if column.kind == "integer" else object)
     connection.register("listed", {"key": values, "number": np.arange(len(keys), dtype=np.int32)})
     typed = f"CAST(key AS {DUCKDB.types[column.kind]}) AS key"

@@ -413,7 +413,7 @@ def _keys(table: str, column: Column, values: dict[str, Any]) -> str:
 
     A key with a zero byte cannot occur in PostgreSQL.
     """
-    listed = [(written(key), i) for i, key in enumerate(column.keys or ())]
+    listed = [(written(key), i) for i, key in enumerate(column.asked_keys)]
     listed = [(key, i) for key, i in listed if not (isinstance(key, str) and "\0" in key)]
     values[f"{table}_key"] = [float(key) if column.kind == "integer" else key for key, _ in listed]
     values[f"{table}_number"] = [i for _, i in listed]

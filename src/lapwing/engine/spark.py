@@ -423,7 +423,7 @@ def _column(values: Any) -> NDArray[Any]:
 def _keys(session: Any, declared: Column) -> Any:
     """Return the table of a column's public keys."""
     arrow = import_module("pyarrow")
-    keys = list(map(written, declared.keys or ()))
+    keys = list(map(written, declared.asked_keys))
     table = session.createDataFrame(
         arrow.table({"key": arrow.array(keys), "number": arrow.array(range(len(keys)), arrow.int32())})
     )

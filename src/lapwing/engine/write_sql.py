@@ -319,10 +319,11 @@ def _keys(query: Query, cells: Computation) -> list[_Key]:
         column = cells.schema.columns[name]
         edges = bins.get(name) or column.edges
         if edges is not None:
+            edges = (*column.asked(edges[:-1]), column.asked(edges[1:])[-1])  # bins that are asked stand together
             found.append(_Key(name, len(edges) - 1, _bin(name, edges, cells)))
         else:
             size = len(column.group_keys or ())
-            found.append(_Key(name, size, cells.key(name), f"keys_{i}", column.other is not None))
+            found.append(_Key(name, size, cells.key(name), f"keys_{i}", column.asked_other is not None))
     return found
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from ..measure.kinds import columns_read
 from ..measure.measurement import Measurement
+from ..question.codes import Kept
 from ..question.expression import Recode
 from ..question.join import own_columns
 from ..question.query import All, Compare, Condition, OneOf, Query, elementary, quoted
@@ -21,12 +22,13 @@ def left_out(schema: Schema, query: Query, measured: Sequence[Measurement], *, a
     """Return a sentence for each rule that leaves out rows or missing values; with what the owner may declare."""
     groups = (_unlisted(name, schema.columns[name], name in dict(query.edges), advice=advice) for name in query.by)
     lost = [sentence for sentence in groups if sentence]
+    asked = [_asked(name, kept) for name in query.by if (kept := schema.columns[name].kept) is not None]
     if lost and query.sets:
         lost.append("That holds in all tables, also in those without the column, so that they add up.")
     read = columns_read(schema, query, measured)
     cells = [*_dates(schema, read), *_missing(query, measured), *_unreadable(schema, read, advice=advice)]
     nobody = [] if schema.person is None else ["Rows without a person are not counted."]
-    return tuple(dict.fromkeys([*lost, *cells, *nobody]))
+    return tuple(each for each in dict.fromkeys([*asked, *lost, *cells, *nobody]) if each)
 
 
 def weighed_down(schema: Schema, query: Query, measured: Sequence[Measurement]) -> tuple[str, ...]:
@@ -79,6 +81,8 @@ def leaves_out(schema: Schema, query: Query, key: str) -> bool:
 
 def _unlisted(name: str, column: Column, binned: bool, *, advice: bool = False) -> str:
     """Say which rows are in no group of a key; nothing if all are in one."""
+    if column.kept is not None and column.kept.every:
+        return ""
     if column.other is not None or (isinstance(column.expression, Recode) and column.expression.otherwise is not None):
         return ""
     if binned or column.edges is not None or column.is_computed:
@@ -91,6 +95,14 @@ def _unlisted(name: str, column: Column, binned: bool, *, advice: bool = False) 
         rows = f"Rows without a value of {shown_name(name)}"
     remedy = ', unless the owner of the source declares other = "…"' if advice and column.low is None else ""
     return f"{rows} are not counted{remedy}."
+
+
+def _asked(name: str, kept: Kept) -> str:
+    """Say that the condition leaves some of the groups of a key; nothing if it leaves all."""
+    number = len(kept.numbers)
+    are = "is" if number == 1 else "are"
+    few = f"Of {shown_name(name)}, {number:,} of {kept.of:,} groups {are} asked"
+    return f"{few}: the condition leaves no rows for the others." if number < kept.of else ""
 
 
 def _dates(schema: Schema, columns: Sequence[str]) -> Iterator[str]:

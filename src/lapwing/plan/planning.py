@@ -22,6 +22,7 @@ from ..measure.selection import MAX_VALUES
 from ..measure.tables import Axes
 from ..noise.mechanism import NINETY_FIVE
 from ..question.derived import with_derived
+from ..question.narrowed import narrowed
 from ..question.query import Query, Statistic, elementary
 from ..question.schema import MAX_CELLS, Schema
 from ..question.sets import MOST_SET_CELLS, KeyTable, checked_objective, table_weights
@@ -48,17 +49,19 @@ def make_plan(
     tables: Mapping[KeyTable, Number] | None = None,
     objective: object = "mean",
     strategy: Strategy | None = None,
+    all_groups: bool = False,
 ) -> Plan:
     """Return the plan for a given ε, or with the smallest ε that meets the wanted errors.
 
     ``split`` gives the shares of the measurements by name, as ``Plan.split`` returns them.  Without ``intervals`` all
     of the ε of quantiles goes to their values, and none to error bars.  Of several tables, ``tables`` says how much
-    each counts, and ``objective`` what is made small; ``strategy`` is one that was chosen before.
+    each counts, and ``objective`` what is made small; ``strategy`` is one that was chosen before.  With ``all_groups``
+    groups that the condition excludes are asked too.
     """
     schema.most_rows  # noqa: B018  # a source that does not say it is refused
     if not isinstance(intervals, bool):
         raise InvalidParameter(intervals, "intervals", "true or false")
-    schema = with_derived(schema, query.derived)
+    schema = with_derived(schema, query.derived) if all_groups else narrowed(schema, query)
     measured = measurements(schema, query, intervals)
     chosen = _chosen(schema, query, measured, tables or {}, objective) if strategy is None else strategy
     targets = [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
 
@@ -21,6 +23,7 @@ Code = str | date | Fraction
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _MOST_CODES = 1000
+_MOST_LISTED = 100
 
 
 def refused_keys(fault: str) -> InvalidRequest:
@@ -83,6 +86,14 @@ def written(key: Key | None) -> str | int | bool | None:
     return key.isoformat() if isinstance(key, date) else key
 
 
+def listed_or_digest(keys: Iterable[Key]) -> list[Any] | str:
+    """Return keys for JSON; many of them as their digest."""
+    listed = [written(key) for key in keys]
+    if len(listed) <= _MOST_LISTED:
+        return listed
+    return f"{len(listed)} keys, SHA-256 {hashlib.sha256(json.dumps(listed).encode()).hexdigest()}"
+
+
 def kind_of(key: object) -> Kind | None:
     """Return the kind of a key, None if it is of none."""
     if isinstance(key, bool):
@@ -133,6 +144,14 @@ class Within:
 
     parent: str
     groups: tuple[tuple[str, tuple[Key, ...]], ...] = ()
+
+
+class Kept(NamedTuple):
+    """The groups that a condition leaves, by number, ``of`` all; whether ``every`` row that it selects is in one."""
+
+    numbers: tuple[int, ...]
+    of: int
+    every: bool
 
 
 def within_of(given: object, listed: Sequence[Key]) -> Within | None:

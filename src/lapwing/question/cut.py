@@ -96,7 +96,7 @@ def answer_columns(query: Query, schema: Schema) -> Schema:
     bins, columns = dict(query.edges), {}
     for key, title in zip(query.by, query.titles or query.by, strict=True):
         column = schema.columns[key]
-        values = bin_names(bins[key], column) if key in bins else column.group_keys or ()
+        values = column.asked(bin_names(bins[key], column)) if key in bins else column.group_keys or ()
         columns[title] = _of_keys(values)
     columns |= {name: plain("integer") for name, _ in query.grouping}
     for statistic in query.statistics:

@@ -49,6 +49,14 @@ def periods(unit: Unit, first: date, last: date) -> list[date]:
     return found
 
 
+def part_of(part: DatePart, day: date) -> int:
+    """Return a part of a date."""
+    quarter = (day.month + 2) // 3
+    return {
+        "DAY": day.day, "ISODOW": day.isoweekday(), "MONTH": day.month, "QUARTER": quarter, "YEAR": day.year
+    }[part]  # fmt: skip
+
+
 def part_range(part: DatePart, first: date, last: date) -> tuple[int, int]:
     """Return the least and the largest that a part of a date between two dates can be."""
     return PARTS[part] or (first.year, last.year)

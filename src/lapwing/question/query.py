@@ -454,7 +454,8 @@ class Query:
         """Return the number of groups of each key of a table; if none is given, of all keys."""
         bins = dict(self.edges)
         keys = self.by if table is None else table
-        return tuple(len(bins[key]) - 1 if key in bins else schema.columns[key].groups for key in keys)
+        columns = [(schema.columns[key], bins.get(key)) for key in keys]
+        return tuple(each.groups if some is None else len(each.asked(some[1:])) for each, some in columns)
 
     @property
     def text(self) -> str:

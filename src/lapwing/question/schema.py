@@ -6,14 +6,12 @@ declaration alone: a cell that does not fit it follows a fixed rule (docs/refere
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import exact
 from ..errors import (
@@ -32,11 +30,13 @@ from .bins import bin_edges, bin_names
 from .codes import (
     KINDS,
     Code,
+    Kept,
     Key,
     Kind,
     Within,
     is_unicode,
     listed_keys,
+    listed_or_digest,
     missing_codes,
     one_kind,
     plain_key,
@@ -60,8 +60,9 @@ MOST_BINS = 1024
 
 _FINEST = 2**20
 _COARSEST = 2**31
-_MOST_LISTED = 100
 _READ = ("type", "first", "last", "missing")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Column:
     ``labels`` has a text for each key or bin, ``unit`` and ``title`` describe the column: they are shown, and are no
     part of a question.  ``first`` and ``last`` are the range of dates.  A column with an ``expression`` is not in the
     table, but computed from columns that are (``derived``).  ``within`` says in which groups of another column its keys
-    lie.
+    lie, ``kept`` which groups a question asks for, if not all (``narrowed``).
     """
 
     kind: Kind
@@ -106,6 +107,7 @@ class Column:
     last: date | None = None
     expression: Expression | Recode | None = None
     within: Within | None = None
+    kept: Kept | None = None
 
     @property
     def is_computed(self) -> bool:
@@ -116,34 +118,46 @@ class Column:
     def group_keys(self) -> tuple[Key, ...] | None:
         """The keys of its groups, in their public order: keys and ``other``, or the names of bins."""
         if self.edges is not None:
-            return bin_names(self.edges, self)
-        if self.keys is None:
-            return None
-        return self.keys if self.other is None else (*self.keys, self.other)
+            return self.asked(bin_names(self.edges, self))
+        if self.keys is None or self.asked_other is None:
+            return None if self.keys is None else self.asked_keys
+        return (*self.asked_keys, self.asked_other)
 
     @property
     def group_labels(self) -> tuple[str, ...] | None:
         """The labels of its groups, in the same order; ``other`` is its own label."""
-        if self.labels is None:
-            return None
-        return self.labels if self.other is None else (*self.labels, self.other)
+        if self.labels is None or self.asked_other is None:
+            return None if self.labels is None else self.asked(self.labels)
+        return (*self.asked(self.labels), self.asked_other)
 
     @property
     def groups(self) -> int:
         """The number of its groups."""
         if self.edges is not None:
-            return len(self.edges) - 1
-        return len(self.keys or ()) + (self.other is not None)
+            return len(self.asked(range(len(self.edges) - 1)))
+        return len(self.asked_keys) + (self.asked_other is not None)
+
+    @property
+    def asked_keys(self) -> tuple[Key, ...]:
+        """Its keys, of which a question may leave some out, without ``other``."""
+        return self.asked(self.keys or ())
+
+    @property
+    def asked_other(self) -> str | None:
+        """``other``, if it is asked for."""
+        return self.other if self.kept is None or len(self.keys or ()) in self.kept.numbers else None
+
+    def asked(self, groups: Sequence[T]) -> tuple[T, ...]:
+        """Return those of its groups, by number, that a question asks for."""
+        if self.kept is None:
+            return tuple(groups)
+        return tuple(groups[number] for number in self.kept.numbers if number < len(groups))
 
     def describe(self) -> dict[str, Any]:
         """Return the declaration for JSON, without labels; a long list of keys is replaced by its digest."""
         declaration: dict[str, Any] = {"type": self.kind}
         if self.keys is not None:
-            listed = [written(key) for key in self.keys]
-            declaration["keys"] = listed
-            if len(listed) > _MOST_LISTED:
-                digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
-                declaration["keys"] = f"{len(listed)} keys, SHA-256 {digest}"
+            declaration["keys"] = listed_or_digest(self.keys)
         if self.other is not None:
             declaration["other"] = self.other
         if self.low is not None and self.high is not None:

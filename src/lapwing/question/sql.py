@@ -34,6 +34,7 @@ from .foreign_objects import refuse_no_text
 from .grouping import grouping_keys, grouping_of, is_grouping, is_key, key_of
 from .labels import NAME, is_name
 from .literals import check_expression, check_literals
+from .narrowed import narrowed
 from .quantiles import quantile_of
 from .query import Condition, Query, Statistic, elementary, named, quoted
 from .quotes import refuse_quotes
@@ -174,7 +175,7 @@ def make_query(
         check_expression(ZERO if expression is None else expression, schema)
     query = Query(schema.name, named(checked, taken), keys, condition, bordered, shown, computed, tables, grouping)
     if tables:
-        check_cells(query, schema)
+        check_cells(query, narrowed(schema, query))
     if not recorded:
         check_depth(query.text)
     return query

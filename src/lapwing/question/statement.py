@@ -13,7 +13,7 @@ from ..errors import UnsupportedQuery
 from .asking import resolved
 from .condition import written
 from .cut import PARTS, Cut, answer_columns, cut_of, parsed_cut
-from .derived import with_derived
+from .narrowed import narrowed
 from .query import Query
 from .quotes import refuse_quotes
 from .rewrite import is_aggregate, position
@@ -73,7 +73,7 @@ def _cut(
     select: exp.Select, query: Query, schema: Schema, items: Sequence[exp.Expression], names: Sequence[str]
 ) -> Cut:
     """Return how a SELECT cuts its answer; ``names`` are the columns that a number may mean, by ``items`` of SELECT."""
-    schema = with_derived(schema, query.derived)
+    schema = narrowed(schema, query)
     answer = answer_columns(query, schema)
     statistics = {each.text: str(each.name) for each in query.statistics if each.shown_text == each.text}
     titles = {key.casefold(): title for key, title in zip(query.by, query.titles or query.by, strict=True)}

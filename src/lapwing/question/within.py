@@ -171,14 +171,14 @@ def _numbers(child: str, parent: str, schema: Schema) -> tuple[int, ...] | None:
     texts = _texts(above.expression, child)
     if texts is None and isinstance(column.expression, Recode):
         declared = column.within is not None and column.within.parent == parent
-        return _through(column, above) if declared or above.groups < column.groups else None
+        return _through(column, above) if declared or len(above.keys or ()) < len(column.keys) else None
     if texts is None or column.is_computed:
         return None
     if column.other is not None and not set(texts) <= set(column.keys):
         return None  # some of the rows under ``other`` would be in one group, and some in another
     rest = above.expression.otherwise
-    found = [texts.get(key, rest) for key in column.keys]
-    found += [] if column.other is None else [rest]
+    found = [texts.get(key, rest) for key in column.asked_keys]
+    found += [] if column.asked_other is None else [rest]
     return _places(found, above)
 
 
@@ -217,7 +217,7 @@ def _through(column: Column, above: Column) -> tuple[int, ...] | None:
     parents = {text: parent for text, parent in pairs if text is not None}
     if len(parents) < sum(text is not None for text, _ in pairs):
         return None
-    return _places([parents.get(str(key)) for key in column.keys or ()], above)
+    return _places([parents.get(str(key)) for key in column.asked_keys], above)
 
 
 def _places(texts: Sequence[object], above: Column) -> tuple[int, ...] | None:

@@ -106,7 +106,7 @@ def plan_bounds(schema: Schema, column: str, *, epsilon: Number, where: str | No
             f'a condition on what is computed from "{name}"', "Its bounds are what is asked: leave it out."
         )
     query = make_query([count()], [name], condition, wide, {name: edges(declared.kind == "integer")})
-    return make_plan(wide, query, epsilon=epsilon)
+    return make_plan(wide, query, epsilon=epsilon, all_groups=True)
 
 
 def _widened(schema: Schema, name: str) -> Schema:

@@ -97,7 +97,7 @@ def key_columns(plan: Plan) -> list[KeyColumn]:
         name = names[at]
         over = () if all(key in table for table in query.tables) else (None,)
         column = plan.schema.columns[key]
-        keys = _bins(query, bins[key], key, column) if key in bins else column.group_keys or ()
+        keys = column.asked(_bins(query, bins[key], key, column)) if key in bins else column.group_keys or ()
         found.append(KeyColumn(name, at, (*keys, *over)))
         if key not in bins and column.group_labels is not None:
             label, number = f"{name}_label", 1

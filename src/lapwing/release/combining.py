@@ -28,7 +28,7 @@ from ..question.sets import check_cells, check_statistics
 if TYPE_CHECKING:
     from .result import Release
 
-_MAY_DIFFER = ("query", "columns", "split", "tables")
+_MAY_DIFFER = ("query", "columns", "split", "tables", "groups")
 """What need not be the same in two questions, as the ledger has them; of these, what matters is compared by itself."""
 
 
@@ -179,9 +179,10 @@ def _check_hierarchy(plan: Plan, other: Plan, refused: str) -> None:
 
 
 def _borders(plan: Plan, name: str) -> Any:
-    """Return the bins of a key, of the question or of the source."""
+    """Return the bins of a key, of the question or of the source, and which of its groups are asked."""
     query: Query = plan.query
-    return dict(query.edges).get(name, plan.schema.columns[name].edges)
+    column = plan.schema.columns[name]
+    return dict(query.edges).get(name, column.edges), column.kept and column.kept.numbers
 
 
 _SAME = "Combine answers to one question, or to questions that differ in their tables and ε only."

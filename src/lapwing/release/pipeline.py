@@ -25,6 +25,7 @@ from ..measure.measurement import Exact
 from ..noise.entropy import SYSTEM, Entropy
 from ..plan.plan import Plan, view_of
 from ..plan.several import described_strategy
+from ..question.codes import listed_or_digest
 from ..question.join import described_joins
 from .result import Release
 
@@ -169,6 +170,9 @@ def question(plan: Plan) -> dict[str, Any]:
         "columns": {name: schema.columns[name].describe() for name in names},
         "split": plan.split,
     }
+    kept = {name: each for name in plan.query.by if (each := schema.columns[name].kept) is not None}
+    if fewer := {name: listed_or_digest(each.numbers) for name, each in kept.items() if len(each.numbers) < each.of}:
+        question["groups"] = fewer
     if schema.neighbors == "change_one" and not schema.every_row_counts:
         question["every_row_counts"] = False
     if described := schema.file.describe():

@@ -89,7 +89,11 @@ def _plan(schema: Schema, entry: Entry, asked: dict[str, Any]) -> Plan:
     query = _renamed(sql.parse(asked["query"], schema, recorded=True), entry)
     intervals = not any(name.endswith(WITHOUT) for name in asked["split"])
     strategy = recorded_strategy(asked["tables"], query.by) if "tables" in asked else None
-    return make_plan(schema, query, epsilon=entry.epsilon, split=asked["split"], intervals=intervals, strategy=strategy)
+    how: dict[str, Any] = {"epsilon": entry.epsilon, "split": asked["split"], "intervals": intervals}
+    plan = make_plan(schema, query, **how, strategy=strategy)
+    if question(plan) == asked:
+        return plan
+    return make_plan(schema, query, **how, strategy=strategy, all_groups=True)
 
 
 def _renamed(query: Query, entry: Entry) -> Query:

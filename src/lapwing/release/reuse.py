@@ -22,7 +22,7 @@ from .pipeline import as_recorded, question, released
 from .recall import recorded_plan
 from .result import Release
 
-_PARTS = ("query", "columns", "split", "tables")
+_PARTS = ("query", "columns", "split", "tables", "groups")
 """What may differ between the question and the one that holds its answer; all else must be the same."""
 
 _AS_PRECISE = 1 + 1e-9

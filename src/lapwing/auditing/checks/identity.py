@@ -94,6 +94,7 @@ _UNCHANGED = {
     "Column.within": "has its own fields",
     "Within.parent": "the name of the column that is computed",
     "Column.grid": "made from low and high, and has its own fields",
+    "Column.kept": "made from the condition and the declarations",
     **{
         f"{name} of {made}": "shown beside the numbers"
         for name in ("labels", "unit", "title")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...plan.plan import Plan
 from ...plan.several import SeveralTables
 from ...question.query import Statistic
 from ...question.schema import Column
@@ -360,8 +361,11 @@ def missed(world: World, rows: Sequence[Row], made: Release, *, ranks: bool = Fa
     public_n = {part.measurement.column or "" for part in made.plan.parts if part.measurement.public_rows}
     for asked, named in zip(_asked(world, rows, public_n), made.plan.query.statistics, strict=True):
         due, estimate = _TRUTHS[asked.statistic.kind](asked), made.estimates[str(named.name)]
-        for group in range(asked.groups):
-            value, low, high = (_end(end, group) for end in estimate)
+        left = _left(made.plan)
+        if any(row.group not in left for row in asked.rows if row.group is not None):
+            return f"{named.name} has rows in a group that is not asked"
+        for at, group in enumerate(left):
+            value, low, high = (_end(end, at) for end in estimate)
             truth, told = due[group], f"{named.name} of group {group} is {value!r} ({low!r} to {high!r})"
             if truth is not None and made.plan.several is not None and named.is_linear:  # put on a grid (claim U3)
                 truth = replace(truth, near=truth.near + _rounding(made.plan.several, named))
@@ -371,6 +375,19 @@ def missed(world: World, rows: Sequence[Row], made: Release, *, ranks: bool = Fa
             elif truth is not None and (off(value, truth) or _outside(truth, low, high)):
                 return f"{told} where {float(truth.value)!r} is true"
     return None
+
+
+def _left(plan: Plan) -> list[int]:
+    """Return the number of each group of an answer among all groups, also those that its condition excludes."""
+    found, before = list[int](), 0
+    for table in plan.query.tables:
+        numbers, total = [0], 1
+        for name, size in zip(table, plan.query.shape(plan.schema, table), strict=True):
+            kept = plan.schema.columns[name].kept
+            some, of = (range(size), size) if kept is None else (kept.numbers, kept.of)
+            numbers, total = [number * of + place for number in numbers for place in some], total * of
+        found, before = [*found, *(before + number for number in numbers)], before + total
+    return found
 
 
 def _rounding(tables: SeveralTables, statistic: Statistic) -> Fraction:
