@@ -55,7 +55,7 @@ _RIGHT_AND_WRONG: tuple[tuple[str, str, str], ...] = (
      "free + 1; many + 1; far + 1; f - d; own + 1; EXTRACT(YEAR FROM f)"),
     ("a CASE has conditions and numbers", "CASE WHEN b THEN 1 ELSE x END; IF(b, 1, 2); CASE z WHEN 1 THEN 2 END",
      "CASE WHEN b THEN 1 ELSE 'a' END; CASE WHEN x THEN 1 END; CASE WHEN b THEN k END; CASE k WHEN 1 THEN 2 END;"
-     "CASE WHEN x > 99 THEN 1 END; IF(x > 'a', 1, 2); NULLIF(x, 'a'); NULLIF(k, 'a') + 1"),
+     "IF(x > 'a', 1, 2); NULLIF(x, 'a'); NULLIF(k, 'a') + 1"),
     ("an expression is one, of fitting size",
      "1 * x" + " + 1" * 400 + "; " + "(" * 15 + "x + 1" + ")" * 15,
      "x, u; x AS y; x + ; ) ; ; x FROM t; " + "x" + " + u" * 1000 + "; " + "(" * 40 + "x" + ")" * 40
@@ -105,11 +105,11 @@ _CONDITIONS: tuple[tuple[str, str, str], ...] = (
      "(v + t > 1) + 0 > 0; CASE WHEN v + t > 1 THEN 1 ELSE 0 END = 1; free + 0 > 1; LEAST(d, x) > 1"),
 )  # fmt: skip
 _KEYS = (
-    "CASE WHEN x > 1 THEN 'a' ELSE 'b' END; CASE WHEN x > 1 THEN 'a' END; k; c; DATE_TRUNC('month', d); z + 1;"
+    "CASE WHEN x > 1 THEN 'a' ELSE 'b' END; CASE WHEN x > 1 THEN 'a' END; k; c; DATE_TRUNC('month', d); z + 1; z;"
     "CASE WHEN b THEN 'a' ELSE NULL END",
     "CASE WHEN x > 1 THEN 'a' ELSE 1 END; CASE WHEN x > 1 THEN 'a' WHEN b THEN 2 END; CASE z WHEN 1 THEN 'a' END;"
     "x > ; nothing; ;"
-    "z; x; x + 1; own; CASE WHEN own THEN 'a' END",
+    "x; x + 1; own; CASE WHEN own THEN 'a' END",
 )  # fmt: skip
 
 
