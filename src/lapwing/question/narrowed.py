@@ -224,9 +224,10 @@ class _Sample:
             beside = (math.nextafter(limit, end) for limit in limits or {0.5} for end in (-math.inf, math.inf))
             return {*found, *limits, *beside}
         found |= {_beside(day, step, listed) for day in limits or {date(2000, 1, 1)} for step in (-1, 1)}
+        units = {unit for each in expressions for unit in _units(each)}
         if column.first is None or column.last is None:
-            return found
-        return _days(column.first, column.last, found, {unit for each in expressions for unit in _units(each)})
+            return None if units else found
+        return _days(column.first, column.last, found, units)
 
 
 def _days(first: date, last: date, found: set[Any], units: set[str]) -> Iterable[Any] | None:

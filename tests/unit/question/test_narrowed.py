@@ -19,6 +19,7 @@ DAYS = [date(2020, 1, 1) + timedelta(days=i) for i in range(2192)]
 TOWNS = {"north": ["a", "b"], "south": ["c"]}
 COLUMNS = {
     "d": lw.dates("2020-01-01", "2025-12-31"),
+    "seen": "date",
     "town": lw.keys("a", "b", "c", within={"region": TOWNS}),
     "code": lw.keys(1, 2, 3, other="rest", labels=["one", "two", "three"]),
     "day": lw.keys(date(2024, 1, 1), date(2024, 1, 2), other="later"),
@@ -41,7 +42,7 @@ def rows():
         for town, code, (day, flag), age in product(towns, codes, others, ages)
     ]
     for i, row in enumerate(found):
-        row["d"] = [None, date(2019, 12, 31), date(2026, 1, 1), *DAYS][i * 7 % (len(DAYS) + 3)]
+        row["d"] = row["seen"] = [None, date(2019, 12, 31), date(2026, 1, 1), *DAYS][i * 7 % (len(DAYS) + 3)]
     return pd.DataFrame(found).astype({"code": "Int64", "flag": "boolean"})
 
 
@@ -75,6 +76,9 @@ CASES = [
     ("EXTRACT(YEAR FROM d)", "d >= '2024-12-31'", 2),
     ("EXTRACT(MONTH FROM d)", "d BETWEEN '2024-12-05' AND '2025-02-03'", 3),
     ("EXTRACT(ISODOW FROM d)", "d IN (DATE '2024-01-01', DATE '2024-01-08', DATE '2024-01-03')", 2),
+    ("EXTRACT(MONTH FROM seen)", "EXTRACT(MONTH FROM seen) >= 3", 10),
+    ("EXTRACT(MONTH FROM seen)", "seen >= '2021-06-01'", 12),
+    ("EXTRACT(ISODOW FROM seen)", "age > 3", 7),
     ("town", "town IN ('a', 'b')", 2),
     ("town", "town = 'a'", 1),
     ("town", "town <> 'a'", 2),
