@@ -2404,7 +2404,7 @@ MUTANTS = (
         "T31",
         "coverage/totals",
         "plan/several.py",
-        "            margin += adding_up.bound(len(table), grid)\n",
+        "            margin += adding_up.bound(len(table), grid) * (1 if apart is None else 2)\n",
         "            margin += 0\n",
     ),
     Mutant(
