@@ -198,7 +198,7 @@ def test_modules_and_functions_are_short_and_import_no_private_name():
     long, private = [], []
     for module in MODULES:
         tree = ast.parse(module.read_text())
-        if len(module.read_text().splitlines()) > 500:
+        if len(module.read_text().splitlines()) > 800:
             long.append(module.name)
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= 60:

@@ -80,7 +80,7 @@ def _own(where: str, why: str = _WHERE_KEPT) -> Ledger:
 def _refuse_server(why: str) -> None:
     """Refuse --server, before anything is done."""
     if asks_server():
-        raise click.UsageError(f"ledger {click.get_current_context().info_name} cannot ask a server: {why}")
+        raise click.UsageError(f"`lapwing ledger {click.get_current_context().info_name}` cannot ask a server: {why}")
 
 
 def _own_or_new(where: str, why: str) -> Ledger:

@@ -46,7 +46,7 @@ def remember_server(ctx: click.Context, server: str | None, token_file: str | No
         return
     command = str(ctx.invoked_subcommand)
     if command not in ASKS:
-        raise click.UsageError(f"{command} cannot ask a server: {CANNOT_ASK[command]}")
+        raise click.UsageError(f"`lapwing {command}` cannot ask a server: {CANNOT_ASK[command]}")
     ctx.meta[_KEPT] = server, token_file
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from ..measure.kinds import columns_read
 from ..measure.measurement import Measurement
-from ..question.codes import Kept
+from ..question.codes import KeptGroups
 from ..question.expression import Recode
 from ..question.join import own_columns
 from ..question.query import All, Compare, Condition, OneOf, Query, elementary, quoted
@@ -97,7 +97,7 @@ def _unlisted(name: str, column: Column, binned: bool, *, advice: bool = False) 
     return f"{rows} are not counted{remedy}."
 
 
-def _asked(name: str, kept: Kept) -> str:
+def _asked(name: str, kept: KeptGroups) -> str:
     """Say that the condition leaves some of the groups of a key; nothing if it leaves all."""
     number = len(kept.numbers)
     are = "is" if number == 1 else "are"

@@ -64,15 +64,7 @@ def make_plan(
     schema = with_derived(schema, query.derived) if all_groups else narrowed(schema, query)
     measured = measurements(schema, query, intervals)
     chosen = _chosen(schema, query, measured, tables or {}, objective) if strategy is None else strategy
-    targets = [
-        (statistic, statistic.error if error is None or statistic.error is not None else exact.positive(error, "error"))
-        for statistic in query.statistics
-    ]
-    wanted = [(statistic, target) for statistic, target in targets if target is not None]
-    if epsilon is None and not wanted:
-        raise MissingParameter("epsilon", "Give the ε of the release, or an error to learn the ε that it needs.")
-    if epsilon is not None and error is not None:
-        raise ConflictingParameters("epsilon", "error", "Give ε to learn the error, or the error to learn ε.")
+    wanted = _wanted(query, epsilon, error)
     sure, size = bar_confidence(confidence), exact.whole(rows, "rows", 10**15)
 
     def plan(total: Fraction, shares: Sequence[Fraction]) -> Plan:
@@ -97,6 +89,20 @@ def make_plan(
         made = plan(Fraction(least, NANO), needs)
     _refuse_too_large(made)
     return made
+
+
+def _wanted(query: Query, epsilon: Number | None, error: Number | None) -> list[tuple[Statistic, Fraction]]:
+    """Return the statistics with a wanted error, and what it is."""
+    targets = [
+        (statistic, statistic.error if error is None or statistic.error is not None else exact.positive(error, "error"))
+        for statistic in query.statistics
+    ]
+    wanted = [(statistic, target) for statistic, target in targets if target is not None]
+    if epsilon is None and not wanted:
+        raise MissingParameter("epsilon", "Give the ε of the release, or an error to learn the ε that it needs.")
+    if epsilon is not None and error is not None:
+        raise ConflictingParameters("epsilon", "error", "Give ε to learn the error, or the error to learn ε.")
+    return wanted
 
 
 def _chosen(

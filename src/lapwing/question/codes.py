@@ -146,7 +146,7 @@ class Within:
     groups: tuple[tuple[str, tuple[Key, ...]], ...] = ()
 
 
-class Kept(NamedTuple):
+class KeptGroups(NamedTuple):
     """The groups that a condition leaves, by number, ``of`` all; whether ``every`` row that it selects is in one."""
 
     numbers: tuple[int, ...]

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..errors import InvalidRequest
-from .codes import Kept
+from .codes import KeptGroups
 from .derived import sources_of, with_derived
 from .expression import Constant, Expression, Extract, Named, Recode, Truncate, conditions_of, parts_of
 from .periods import part_of, periods, truncated
@@ -89,12 +89,12 @@ class _Groups:
         return _NO_GROUP if value is None else min(max(bisect_right(self.edges, value) - 1, 0), self.size - 1)
 
 
-def _kept(name: str, groups: _Groups, numbers: set[int], every: bool) -> Kept | None:
+def _kept(name: str, groups: _Groups, numbers: set[int], every: bool) -> KeptGroups | None:
     """Return which groups are left, if not all; bins stay together."""
     if not numbers:
         raise InvalidRequest(f"The condition leaves no group of {quoted(name)}", "Change the condition, or the keys.")
     chosen = range(min(numbers), max(numbers) + 1) if groups.edges else sorted(numbers)
-    return Kept(tuple(chosen), groups.size, every) if every or len(chosen) < groups.size else None
+    return KeptGroups(tuple(chosen), groups.size, every) if every or len(chosen) < groups.size else None
 
 
 def _left_by(sample: _Sample, where: Condition, keys: Mapping[str, _Groups]) -> dict[str, tuple[set[int], bool]]:

@@ -30,7 +30,7 @@ from .bins import bin_edges, bin_names
 from .codes import (
     KINDS,
     Code,
-    Kept,
+    KeptGroups,
     Key,
     Kind,
     Within,
@@ -107,7 +107,7 @@ class Column:
     last: date | None = None
     expression: Expression | Recode | None = None
     within: Within | None = None
-    kept: Kept | None = None
+    kept: KeptGroups | None = None
 
     @property
     def is_computed(self) -> bool:

@@ -29,7 +29,7 @@ from .pages.shell import refused
 from .parts import Parts
 from .permissions import Permission
 from .planning import Planning
-from .readiness import Readiness
+from .readiness import ReadinessCheck
 from .refusals import Refusal, failed, not_allowed
 from .routing import add_routes, check_routes, permission_of
 from .settings import Settings
@@ -96,7 +96,7 @@ class Application:
         planning = Planning()
         work = Work(planning, settings.at_once, settings.waiting, settings.epsilon_per_question)
         jobs = Jobs(self.access, work, self.sources, settings.lease_seconds)
-        readiness = Readiness(self.access, self.sources)
+        readiness = ReadinessCheck(self.access, self.sources)
         api.state.parts = Parts(
             settings,
             self.access,

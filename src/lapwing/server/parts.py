@@ -14,7 +14,7 @@ from .log import Log
 from .openid import SignIn
 from .permissions import Caller
 from .planning import Planning
-from .readiness import Readiness
+from .readiness import ReadinessCheck
 from .settings import Settings
 from .sources import Served
 from .work import Work
@@ -33,7 +33,7 @@ class Parts:
     log: Log
     sign_in: SignIn | None
     audit: AuditReport | None
-    readiness: Readiness
+    readiness: ReadinessCheck
 
 
 def parts_of(request: Request) -> Parts:

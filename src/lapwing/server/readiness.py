@@ -18,7 +18,7 @@ _LASTS = 1
 """For how many seconds what was found holds: nobody needs a token to ask."""
 
 
-class Readiness:
+class ReadinessCheck:
     """What every request of a question needs, looked up in one thread of its own."""
 
     def __init__(self, access: Access, sources: Mapping[str, Served]) -> None:

@@ -28,7 +28,7 @@ class Answered:
         self.body, self.entry, self.repeated = body, entry, repeated
 
 
-class Leave(Protocol):
+class Permit(Protocol):
     """Whether a question may be charged, and whether its computing goes on."""
 
     def check(self) -> None:
@@ -78,7 +78,7 @@ class Work:
         """Return whether a question of this key is computed here, or waits."""
         return key in self._turns
 
-    def begin(self, inquiry: Inquiry, leave: Leave) -> asyncio.Task[Answered]:
+    def begin(self, inquiry: Inquiry, leave: Permit) -> asyncio.Task[Answered]:
         """Begin to answer a question; what was begun goes on, whoever still waits for it, as long as it has leave."""
         task = asyncio.get_running_loop().create_task(self._answer(inquiry, leave))
         self._tasks.add(task)
@@ -90,7 +90,7 @@ class Work:
         if not task.cancelled():
             task.exception()  # seen, even if nobody waits for it any more
 
-    async def _answer(self, inquiry: Inquiry, leave: Leave) -> Answered:
+    async def _answer(self, inquiry: Inquiry, leave: Permit) -> Answered:
         """Return the recorded answer; or wait for a turn, and compute one."""
         known = await self._planning.run(inquiry.counted, _known, inquiry, self._most)
         if known is not None:
@@ -146,7 +146,7 @@ def _known(inquiry: Inquiry, most: Fraction | None) -> Answered | None:
     return None
 
 
-def _computed(inquiry: Inquiry, leave: Leave) -> Answered:
+def _computed(inquiry: Inquiry, leave: Permit) -> Answered:
     leave.check()
     return _answered(inquiry, inquiry.released(leave.go_on))
 

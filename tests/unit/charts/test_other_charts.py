@@ -233,7 +233,7 @@ def test_a_missing_library_is_named_with_how_to_install_it(monkeypatch):
 
     for name in ("altair", "vl_convert"):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(errors.MissingLibrary, match=r"pip install 'lapwing\[plot\]'"):
+        with pytest.raises(errors.MissingLibrary, match=r"pip install '\.\[plot\]'"):
             picture.check_drawing("svg")
         monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "vl_convert", None)

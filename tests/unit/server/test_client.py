@@ -325,7 +325,7 @@ def test_what_a_server_cannot_do_is_refused(live, monkeypatch, folder):
     monkeypatch.setenv("LAPWING_TOKEN", json.loads((folder / "tokens.json").read_text())["ana"])
     asked = ("release", "visits", ASKED, "--epsilon", "0.5")
     said = run("--server", url, "check", "x", status=2).stderr
-    assert "check cannot ask a server: it reads the table itself" in " ".join(said.split())
+    assert "`lapwing check` cannot ask a server: it reads the table itself" in " ".join(said.split())
     assert "--token-file is for --server" in run("--token-file", "x", *asked, status=2).stderr
     assert "whose token is used" in run("--server", url, *asked, "--analyst", "bob", status=2).stderr
     told = run("--server", url, "plan", "secrets", ASKED, "--epsilon", "1", "--format", "json", status=2).stderr

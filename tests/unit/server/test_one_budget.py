@@ -84,12 +84,13 @@ def test_T46_a_maker_gets_no_budget_for_a_file_of_a_source_by_another_name(start
     server = start(sources_folder=str(folder / "tables"))
     server.tokens["mara"] = invite(server.app.access, "mara", Role.MAKER, [], 30, [""]).text
     cookie = sign_in(server, "mara")
-    (folder / "tables").mkdir(exist_ok=True)
-    os.link(folder / "visits.csv", folder / "tables" / "hard.csv")
+    room = folder / "tables" / "mara"
+    room.mkdir(parents=True)
+    os.link(folder / "visits.csv", room / "hard.csv")
     assert look(server, "/new/hard.csv", cookie).status == 409
     (folder / "tables" / "max").mkdir()
-    (folder / "tables" / "own.csv").write_text(TABLE)
-    os.link(folder / "tables" / "own.csv", folder / "tables" / "max" / "other.csv")
+    (room / "own.csv").write_text(TABLE)
+    os.link(room / "own.csv", folder / "tables" / "max" / "other.csv")
     (folder / "tables" / "max" / "max.toml").write_text('name = "max"\ntable = "other.csv"\n')  # of another server
     assert look(server, "/new/own.csv", cookie).status == 409
     served = send(server, "/new/own.csv/serve", {"csrf": csrf(server, cookie), **FORM, "confirmed": "1"}, cookie)

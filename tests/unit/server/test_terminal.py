@@ -267,7 +267,7 @@ def test_an_owner_decides_requests_from_a_terminal(terminal, folder):
 def test_what_is_done_to_a_ledger_where_it_is_cannot_ask_a_server(more, why):
     said = words(run("--server", "https://stats.example", "ledger", "visits", *more, status=2).stderr)
     name = more[0] if more[0] != "analysts" else more[1]
-    assert f"ledger {name} cannot ask a server: " in said
+    assert f"`lapwing ledger {name}` cannot ask a server: " in said
     assert why in said
 
 
@@ -390,7 +390,7 @@ def test_every_command_asks_a_server_or_says_why_it_cannot():
     assert not {*ASKS} & {*CANNOT_ASK}
     for command, why in CANNOT_ASK.items():
         said = words(run("--server", "https://stats.example", command, "x", status=2).stderr)
-        assert f"{command} cannot ask a server: {why}" in said
+        assert f"`lapwing {command}` cannot ask a server: {why}" in said
 
 
 def test_without_a_server_the_commands_say_what_to_do():

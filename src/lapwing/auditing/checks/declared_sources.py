@@ -193,7 +193,7 @@ def _files(room: Room, table: str) -> Cases:
     name = os.path.relpath(table, folder)
     csv = folder / "t.csv"
     csv.write_text("p,x,k,u\nq,1,a,v\n")
-    usual = _FILE.format(table="t.csv")
+    usual, levels = _FILE.format(table="t.csv"), NoiseLevels(F(1, 10), F(333, 1000))
     columns = {
         "x": number(0, 10, integer=True, title="X"), "k": keys("a", "b", other="c"), "u": Column("text"),
     }  # fmt: skip
@@ -214,18 +214,7 @@ def _files(room: Room, table: str) -> Cases:
     return [
         (
             lambda: schema(usual),
-            Schema(
-                "s",
-                columns,
-                "p",
-                2,
-                "change_one",
-                "v",
-                False,
-                File(missing=("z",)),
-                NoiseLevels(F(1, 10), F(333, 1000)),
-                guesses_encoding=True,
-            ),
+            Schema("s", columns, "p", 2, "change_one", "v", False, File(missing=("z",)), levels, guesses_encoding=True),
         ),
         (lambda: opened(usual).schema.columns["e"].high, F(11)),
         (lambda: (opened(usual).epsilon, opened(usual).delta), (F(2), F(1, 4))),
