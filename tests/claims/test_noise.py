@@ -561,7 +561,11 @@ def test_T22_the_sampler_knows_no_other_randomness():
     for path in Path(sampler.__file__).parents[1].rglob("*.py"):
         if path.name in ("demo.py", "output.py", "store.py"):  # invented people, and clocks, to show and to wait
             continue
-        waits = "client" in path.parts or path.name in ("openid.py", "id_token.py")  # for others; they draw nothing
+        waits = "client" in path.parts or path.name in (
+            "openid.py",
+            "id_token.py",
+            "jobs.py",
+        )  # for others; they draw nothing
         clocks = {"time"} if waits else set()
         if path.name in ("strategy.py", "support.py", "apportion.py"):  # public searches from a fixed seed
             assert "default_rng(SEED)" in path.read_text() or "default_rng(_SEED)" in path.read_text()
