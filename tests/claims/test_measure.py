@@ -122,7 +122,7 @@ def test_P7_a_person_counts_once_in_each_group_and_moves_no_more_than_declared(
 ):
     schema = schema_of(True, k, neighbors)
     plan = plan_of(schema, *question)
-    kept = {None: lambda row: True, "x > 0 OR yes": lambda row: above(row["x"], 0) or row["yes"] is True}[question[2]]
+    kept = {None: lambda row: True, "x > 0 OR yes": lambda row: least(row["x"], 1) or row["yes"] is True}[question[2]]
     others = [row for row in rows if row["person"] != "p"]
     sides = [[*others, *({**row, "person": "p"} for row in own)] for own in (mine, instead)]
     sides[0] = others if neighbors == "add_remove" else sides[0]
@@ -137,8 +137,9 @@ def test_P7_a_person_counts_once_in_each_group_and_moves_no_more_than_declared(
     assert moved <= plan.sensitivity(plan.parts[number])
 
 
-def above(value, least):
-    return value is not None and value == value and abs(value) != math.inf and value > least
+def least(value, bound):
+    """Return whether a cell of whole numbers is above 0, which is to say: 1 or more, also where a cell is 0.5."""
+    return value is not None and value == value and abs(value) != math.inf and value >= bound
 
 
 @pytest.mark.parametrize("groups", range(1, 6))

@@ -472,7 +472,7 @@ def test_T25_many_threads_spend_exactly_the_total(tmp_path):
 
     def ask(i):
         try:
-            granted.append(source.release(lw.count(), where=f"x > {i / 2}", epsilon="0.25"))
+            granted.append(source.release(lw.count(), where=f"x + {i} > 3", epsilon="0.25"))
         except errors.BudgetExceeded:
             refused.append(i)
 

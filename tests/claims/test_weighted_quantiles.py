@@ -300,7 +300,7 @@ def test_a_weighted_quantile_has_one_text_in_python_and_sql():
     schema = schema_of()
     asked = plan_of(schema, (lw.median("x", weight="w"), lw.quantile("x", "1/3", weight="w * (x > 1)"))).query
     assert asked.text == (
-        'SELECT WEIGHTED_QUANTILE("x", "w" * ("x" > 1), 1/3), WEIGHTED_QUANTILE("x", "w", 0.5) FROM "t"'
+        'SELECT WEIGHTED_QUANTILE("x", "w" * ("x" >= 2), 1/3), WEIGHTED_QUANTILE("x", "w", 0.5) FROM "t"'
     )
     assert parse(asked.text, schema, recorded=True).text == asked.text
     sql = "SELECT weighted_median(x, w) AS m, Weighted_Quantile(x, (x > 1) * w, 1/3) FROM t"

@@ -14,14 +14,15 @@ SETS = {
     "rollup": ((lw.count(), lw.mean("x")), lw.rollup("code", "key"), None, lambda row: True),
     "sets": ((lw.variance("y"), lw.count("day")), lw.sets(("key", "code"), "yes"), None, lambda row: True),
     "bins": ((lw.sum("x"), lw.sum("y")), lw.marginals("code", "y", "yes", upto=2), None, lambda row: True),
-    "where": ((lw.count(), lw.proportion("y > 2")), lw.cube("code", "yes"), "x > 0", lambda row: _above(row["x"])),
+    "where": ((lw.count(), lw.proportion("y > 2")), lw.cube("code", "yes"), "x > 0", lambda row: _positive(row["x"])),
     "one": ((lw.count(),), lw.sets(("code",), ()), None, lambda row: True),
 }
 DECLARED = {**COLUMNS, "yes": lw.keys([False, True]), "y": lw.number("-0.5", 100, edges=["-0.5", 0, "2.5", 100])}
 
 
-def _above(value):
-    return value is not None and value == value and value > 0
+def _positive(value):
+    """Return whether a cell of whole numbers is above 0, which is to say: 1 or more, also where a cell is 0.5."""
+    return value is not None and value == value and value >= 1
 
 
 @pytest.fixture

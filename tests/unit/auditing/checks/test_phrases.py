@@ -58,7 +58,7 @@ def test_an_integer_beyond_64_bits_is_found(monkeypatch):
 
 
 def test_a_comparison_that_is_turned_is_found(monkeypatch):
-    monkeypatch.setitem(condition._TURNED, "<", "<=")
+    monkeypatch.setitem(condition.TURNED, "<", "<=")
     assert failed(phrase_texts.phrase_texts()) == ["L2: expressions and conditions mean what they state"]
 
 

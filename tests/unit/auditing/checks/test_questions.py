@@ -28,7 +28,7 @@ def test_this_build_passes(tmp_path):
 
 
 def test_a_comparison_that_is_not_turned_is_found(schema, monkeypatch):
-    monkeypatch.setitem(condition._TURNED, "<", "<")
+    monkeypatch.setitem(condition.TURNED, "<", "<")
     assert failures([module._meaning(schema)]) == [MEANT]
 
 
