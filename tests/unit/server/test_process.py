@@ -60,7 +60,11 @@ def charges(folder):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_T56_a_signal_in_the_middle_of_a_charge_leaves_one_charge_one_answer_and_status_0(serve, long, number):
-    server = serve()
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
+    try:
+        server = serve()
+    finally:
+        signal.signal(signal.SIGHUP, before)
     visits = server.connect("ana")["visits"]
     visits.left()
     with ThreadPoolExecutor(1) as pool:

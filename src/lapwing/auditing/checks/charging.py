@@ -102,7 +102,7 @@ def _charged_first(room: Room) -> Finding:
     lone = [entry for entry in good.ledger.entries() if entry.kind == "charge"]
     return Finding(
         "L3: ε is charged before a row is read, and stays charged when the engine fails",
-        spent == [3 * TENTH] * 3 and made.completed and not made.repeated and len(lone) == 1 and lone[0].answered,
+        spent == [3 * TENTH] * 3 and made.completed and made.repeated and len(lone) == 1 and lone[0].answered,
         f"ε = {in_words(map(float, spent))} was spent after two failures and the answer, 0.3 each time is right; "
         f"{len(lone)} charges, 1 is right.",
     )
