@@ -232,7 +232,7 @@ def _answers(release: Release) -> str:
                 parts.paragraph("How many rows or people a rule is about is private.", kind="quiet"),
             ),
             parts.section(
-                "How good the numbers are",
+                "How large the noise is",
                 parts.facts([*account.accuracy(release), *account.afterwards(release)]),
             ),
             parts.section(
